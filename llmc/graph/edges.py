@@ -1,7 +1,7 @@
 """The edges of the graph: what a definition uses, and what uses it, each with its precision.
 
 References come from the catalog, their meaning from `resolve`. Product code never resolves into tests. Guesses by name
-are kept apart: they are counted, and listed where the name is telling or the caller asks for them.
+are kept apart: they are counted, and listed if the name is distinctive or the caller requests them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Edges", "Graph"]
 
-# Documents whose references are looked through for one name; the nearest come first.
+# Documents whose references are checked for one name; the nearest come first.
 MOST_DOCS = 6_000
-# Documents that define a method; an interface whose every method is more common has no list of implementations.
+# Documents that define a method. If every method of an interface is more common, its implementations are not listed.
 MOST_DEFINING = 1_500
-# Documents that define a name: beyond so many, one more guess tells nothing.
+# A name that more documents define than this is too common for guesses by name.
 MOST_GUESSES = 60
-# A call by name is listed if at most so many files define the name.
+# A call by name is listed if at most this many files define the name.
 MOST_CANDIDATES = 2
-# A method and what overrides it are one method if at most so many files define the name.
+# A method and its overrides count as one method if at most this many files define the name.
 MOST_OVERRIDING = 12
 USES = frozenset({"call", "use", "type", "inherit", "write"})
 SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
@@ -50,8 +50,9 @@ SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
 
 @dataclass(slots=True)
 class Edges:
-    """`guesses` are edges by name; `unlisted` maps the sites that have some that were not requested to the name there;
-    `elsewhere` are calls of the name that seem to mean something else; `complete` is False where a limit was hit."""
+    """`guesses` are edges by name. `unlisted` maps sites whose guesses were not requested to the name used there.
+    `elsewhere` are calls of the name that seem to mean another definition. `complete` is False if a limit was reached.
+    """
 
     edges: list[Edge] = field(default_factory=list)
     guesses: list[Edge] = field(default_factory=list)
@@ -69,8 +70,8 @@ class Graph:
     # --- what a definition uses
 
     def outgoing(self, node: GraphNode, kinds: frozenset[str] = USES, *, guesses: bool = False) -> Edges:
-        """Its uses in the order of the source, those of what is defined inside included. Guesses are listed on
-        request, since that takes a look at every definition of the name, and where few files define it."""
+        """The uses in a definition and in the definitions inside it, in source order. Guesses are listed on request,
+        since they require reading every definition of the name, and if few files define the name."""
         found = Edges()
         facts = self.project.facts(node.doc)
         if facts is None:
@@ -92,7 +93,7 @@ class Graph:
         return found
 
     def _kept_events(self, edges: Iterable[Edge], known: list[Edge]) -> list[Edge]:
-        """Those between definitions that no call connects already; product code sends nothing to tests."""
+        """Event edges between definitions that no call connects already; product code sends nothing to tests."""
         pairs = {(edge.source, edge.target) for edge in known}
         return [
             edge
@@ -130,14 +131,15 @@ class Graph:
                 found.unlisted[site] = reference.name
 
     def _is_telling(self, reference: Reference, most: int = MOST_CANDIDATES) -> bool:
-        """Whether the name of a method says what is called, though not on what: few define it, and no library does."""
+        """Whether the name of a method identifies it although its receiver is unknown: few files define it, and no
+        library does."""
         if reference.kind != "call" or not reference.receiver or reference.name in LIBRARY_NAMES:
             return False
         return 0 < len(self.project.defining(reference.name)) <= most
 
     def _only_method(self, facts: Facts, source: GraphNode, reference: Reference) -> GraphNode | None:
-        """What a call on an unknown value means, if the name is of several words, no library has it, and the repository
-        has one method of the name, or one and what overrides or implements it."""
+        """The target of a call on an unknown value if the name has several words, no library defines it, and the
+        repository has one method of the name, or one with its overrides and implementations."""
         if SEVERAL_WORDS.search(reference.name) is None or not self._is_telling(reference, MOST_OVERRIDING):
             return None
         named = self._by_name(facts, source, reference)
@@ -154,13 +156,13 @@ class Graph:
         return found
 
     def _overridden_by_all(self, nodes: list[GraphNode]) -> GraphNode | None:
-        """The one of these members that all others override, directly or not; None if there is no such one."""
+        """The one of these members that all others override, directly or indirectly; None if there is none."""
         bases = {node: set(overridden(self, node)) for node in nodes}
         first = [node for node in nodes if not bases[node].intersection(nodes)]
         return first[0] if len(first) == 1 and len(nodes) > 1 else None
 
     def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
-        """Whether a file of the same family of languages defines the name; tests count for tests alone."""
+        """Whether a file of the same language family defines the name; test files only count for tests."""
         tested = is_test(facts, source.qualified)
         docs = self.project.defining(name)[:MOST_GUESSES]
         paths = self.project.places.paths_of(docs)
@@ -169,10 +171,10 @@ class Graph:
         )
 
     def resolve(self, facts: Facts, reference: Reference) -> Resolution:
-        """What a use means: as a compiler found it, where its index fits the file, else as we do."""
+        """The target of a use: from the compiler's index if that fits the file, else from our own resolution."""
         index = self.project.scip
-        told = index.reference(self.project, facts, reference) if index is not None else None
-        return self.resolver.reference(facts, reference) if told is None else told
+        indexed = index.reference(self.project, facts, reference) if index is not None else None
+        return self.resolver.reference(facts, reference) if indexed is None else indexed
 
     def source(self, facts: Facts, reference: Reference) -> GraphNode:
         """The function or type around a use; the initialiser of a variable belongs to what encloses it."""
@@ -191,7 +193,7 @@ class Graph:
         return facts is not None and is_test(facts, node.qualified)
 
     def _by_name(self, facts: Facts, source: GraphNode, reference: Reference) -> list[GraphNode]:
-        """Definitions that are called so, in the same family of languages."""
+        """Definitions with this name, in the same language family."""
         docs = self.project.defining(reference.name)
         if len(docs) > MOST_GUESSES:
             docs = sorted(docs, key=lambda doc: -shared_folders(facts.path, self.project.path(doc)))[:MOST_GUESSES]
@@ -209,27 +211,28 @@ class Graph:
                 yield facts.node(qualified)
 
     def structural(self, node: GraphNode, most: int = MOST_DEFINING) -> Implementing:
-        """The types that implement an interface without naming it, where the language has that; none if more than
-        `most` files define the rarest of its methods."""
+        """Types that implement an interface implicitly, in languages that allow it; none if more than `most` files
+        define the rarest of its methods."""
         facts = self.project.facts(node.doc)
         if facts is None:
             return Implementing()
         key = ("structural", node, most)
         memo = self.project.memo
-        if key not in memo:  # each member of an interface asks
+        if key not in memo:  # every member of an interface gets here
             memo[key] = self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most)
         found: Implementing = memo[key]
         return found
 
-    def told_implementations(self, node: GraphNode) -> list[GraphNode]:
-        """What the index of a compiler names as implementations."""
+    def indexed_implementations(self, node: GraphNode) -> list[GraphNode]:
+        """The implementations that a compiler's index lists."""
         index = self.project.scip
         return index.implementing(self.project, node) if index is not None else []
 
     # --- what uses a definition
 
     def incoming(self, node: GraphNode, kinds: frozenset[str] = USES) -> Edges:
-        """Its uses anywhere in the root, by path and line. A call of a type is one of its constructor."""
+        """The uses of a definition anywhere in the root, by path and line. A call of a type is a use of its
+        constructor."""
         found = Edges()
         facts = self.project.facts(node.doc)
         if facts is None:
@@ -248,7 +251,7 @@ class Graph:
         return found
 
     def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> list[int]:
-        """Uses of `target`, as edges to `node`; and the documents that mention it."""
+        """Uses of `target`, as edges to `node`, and the documents that mention it."""
         origin = self.project.facts(target.doc)
         if origin is None:
             return []
@@ -268,7 +271,7 @@ class Graph:
         return [*uses, *renamed]
 
     def _renamed(self, target: GraphNode, origin: Facts, found: Edges) -> dict[int, list[str]]:
-        """document → local names, where a file exports a definition under another name: `export default Foo`."""
+        """document → local names, for files that export a definition under another name: `export default Foo`."""
         links = [link for several in origin.links.exports.values() for link in several]
         names = {link.name for link in links if link.value == f"#{target.name}"} - {target.name}
         dialect = self.resolver.dialect(origin)
@@ -287,12 +290,12 @@ class Graph:
         return locals_
 
     def mentions(self, name: str) -> int:
-        """How many documents may hold a name."""
+        """The number of documents that may contain a name."""
         wanted = trigrams(name)
         return len(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else len(self.project.places)
 
     def _holding(self, name: str, origin: Facts, found: Edges) -> list[int]:
-        """The documents that may hold a name: from the trigram index, nearest first where they are too many."""
+        """The documents that may contain a name, from the trigram index; the nearest if there are too many."""
         wanted = trigrams(name)
         places = self.project.places
         docs = places.keep(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else list(places)
@@ -302,7 +305,7 @@ class Graph:
         return docs
 
     def _aliases(self, facts: Facts, name: str, references: tuple[Reference, ...]) -> set[str]:
-        """Other names under which a file imports it."""
+        """Other names under which a file imports a definition."""
         if not any(one.kind == "import" for one in references):
             return set()
         links = (link for several in facts.links.imports.values() for link in several)
@@ -327,8 +330,9 @@ class Graph:
             found.elsewhere.append(Edge(source, node, site, Precision.BY_NAME))
 
     def _inherits_by_name(self, facts: Facts, target: GraphNode) -> bool:
-        """Whether a base of this name is the target, in a language whose names are not resolved: it is the only type of
-        the name, or its folder is the file's own or is spelled before the name (`Timesheet\\Calculator`)."""
+        r"""Whether a base of this name is the target, in a language whose names are not resolved: the target is the
+        only type of the name, or is in the file's own folder, or its folder precedes the name
+        (`Timesheet\Calculator`)."""
         if type(self.resolver.dialect(facts)) is not Dialect:
             return False
         if self._types_named(target.name, family(facts)) == [target.doc]:
@@ -339,7 +343,7 @@ class Graph:
         return is_near or re.search(spelled, self.project.text(self.project.path(facts.doc))) is not None
 
     def _types_named(self, name: str, kin: str) -> list[int]:
-        """The documents of a family of languages that define a type of this name; looked up once for all its uses."""
+        """The documents of a language family that define a type of this name; looked up once for all its uses."""
         key = ("types named", name, kin)
         if key not in self.project.memo:
             found = (self.project.facts(doc) for doc in self.project.defining(name))
@@ -349,7 +353,7 @@ class Graph:
         return docs
 
     def _may_be(self, facts: Facts, source: GraphNode, reference: Reference, target: GraphNode) -> bool:
-        """Whether the name and the way in which it is used fit a definition."""
+        """Whether the name and the kind of its use fit a definition."""
         return target in self._named(target.doc, reference, facts) and bool(self._targets(facts, source, [target]))
 
 
@@ -358,7 +362,7 @@ def _defines_type(facts: Facts, name: str) -> bool:
 
 
 def _is_uncertain(reference: Reference, resolution: Resolution) -> bool:
-    """Whether a method is called on a value whose type was inferred, or is outside the repository by what we know."""
+    """Whether a method is called on a value whose type was inferred, or seems to be from outside the repository."""
     if reference.kind != "call" or not reference.receiver or reference.receiver.startswith(("'", "super")):
         return False
     is_external = any(one.kind is EntityKind.EXTERNAL for one in resolution.entities)
@@ -366,7 +370,7 @@ def _is_uncertain(reference: Reference, resolution: Resolution) -> bool:
 
 
 def _module_word(path: str) -> str:
-    """What an import of a file spells: its stem, or of an index file its folder."""
+    """The word by which imports name a file: its stem, or the folder of an index file."""
     folder, _, file = path.rpartition("/")
     stem = file.partition(".")[0]
     return folder.rpartition("/")[2] if stem == "index" and folder else stem

@@ -1,4 +1,6 @@
-"""The values of the code graph: definitions as nodes, what an expression may stand for, edges with their precision."""
+"""The values of the code graph: definitions as nodes, the entities that an expression may denote, edges with their
+precision.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,8 @@ __all__ = [
 
 
 class Precision(IntEnum):
-    """How an edge was found.
-
-    EXACT: through scopes, imports, `self` and declared types. LIKELY: a value's type was inferred, or several
-    definitions are possible. BY_NAME: nothing but the name is known.
-    """
+    """How an edge was found. EXACT: through scopes, imports, `self` and declared types. LIKELY: a value's type was
+    inferred, or several definitions are possible. BY_NAME: only the name matches."""
 
     EXACT = 0
     LIKELY = 1
@@ -57,7 +56,7 @@ class EntityKind(IntEnum):
 
 
 class Entity(NamedTuple):
-    """What an expression may stand for. `place` is the module (a path, or what its dialect uses), else empty."""
+    """Something that an expression may denote. `place` is the module (a path, or what its dialect uses), else empty."""
 
     kind: EntityKind
     node: GraphNode
@@ -69,8 +68,8 @@ EXTERNAL_ENTITY = Entity(EntityKind.EXTERNAL, NOWHERE)
 
 
 class Resolution(NamedTuple):
-    """The entities that an expression may stand for; none if nothing is known. `closed`: it is known to be none of the
-    repository's definitions by that name, such as a parameter that shadows a function."""
+    """The entities that an expression may denote; none if nothing is known. `closed`: it is certainly none of the
+    repository's definitions of that name, such as a parameter that shadows a function."""
 
     entities: tuple[Entity, ...] = ()
     precision: Precision = Precision.EXACT
@@ -88,7 +87,7 @@ EXTERNAL = Resolution((EXTERNAL_ENTITY,), closed=True)
 
 
 class Implementing(NamedTuple):
-    """Types or members that implement something. `unread` are files that may have more, too many to look at."""
+    """Types or members that implement something. `unread` files may contain more of them, but are too many to read."""
 
     nodes: tuple[GraphNode, ...] = ()
     unread: int = 0

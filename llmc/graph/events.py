@@ -35,9 +35,9 @@ __all__ = ["EVENT", "Events"]
 
 EVENT = "event"  # the kind of such a site
 FUNCTION_KINDS = CALLABLE_KINDS | {"handler"}
-# Documents that hold a key: in more of them it is a common word and tells nothing.
+# A key in more documents than this is a common word and does not identify an event.
 MOST_DOCS = 200
-# Ends of one key that are listed; events with more of them are those of a framework.
+# Events with more ends than this belong to a framework; their ends are not listed.
 MOST_ENDS = 12
 MOST_TAKEN = 24  # messages of one function
 SHORTEST_PART = 4  # letters of a pattern that must be written out: `*.create`
@@ -47,7 +47,7 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What every library calls its events: these count only between calls on the same object.
+# Event names of many libraries: they only count between calls on the same object.
 GENERIC_KEYS = _word_set(
     """
     error data close end message open change click update ready exit connect connection disconnect start stop init
@@ -57,7 +57,7 @@ GENERIC_KEYS = _word_set(
     key user users text content
     """
 )
-# Words that say that something is sent or received, and not what.
+# Words that mean sending or receiving, without saying what.
 _VERBS = _word_set(
     """
     emit dispatch publish enqueue queue send trigger fire notify broadcast produce raise schedule push signal invoke
@@ -73,7 +73,7 @@ _ENTRY_POINTS = _word_set(
     handleEvent Handle Run Process Execute Consume ServeHTTP
     """
 )
-# Calls that certainly send or receive: with these the key alone connects two ends, if it is telling.
+# Calls that certainly send or receive: a distinctive key alone connects two of them.
 _STRONG = _word_set(
     """
     emit dispatch publish enqueue queue send trigger fire notify broadcast produce signal schedule on once listen
@@ -81,19 +81,20 @@ _STRONG = _word_set(
     processor receiver pattern task job observer
     """
 )
-# Words that both ends share where they speak of the same kind of thing.
+# Words that both ends share if they are about the same kind of thing.
 _MEDIA = frozenset({"queue", "event", "task", "job", "signal", "topic", "channel", "command", "hook", "message"})
-# What a message is sent with; a function that calls one of the others takes it from there.
+# Messages are sent with the former; a function that calls one of the latter receives them.
 _SEND_MESSAGE = frozenset({"send", "dispatch", "emit", "publish", "notify", "enqueue", "broadcast", "commit", "post"})
 _TAKES = re.compile(r"(?:try_|blocking_|async_)?(?:recv|receive|next|poll)(?:_\w+)?$|select|subscribe|changed")
 _HANDLES = _word_set(
     "handle handler on receive reducer reduce process message event dispatch consume listen loop run worker"
 )
-_PLAIN_KEY = 6  # letters that a key of a single word must have to be telling
+_PLAIN_KEY = 6  # shortest distinctive key that is a single word
 
 
 class KeyedSite(NamedTuple):
-    """One end. `api` is the chain of the call, `handlers` chains of what receives; `=name` is a definition here."""
+    """One end of an event. `api` is the chain of the call, `handlers` are chains of the receivers; `=name` is a
+    definition in this file."""
 
     doc: int
     scope: str
@@ -116,7 +117,7 @@ class Events:
     # --- from a sender
 
     def outgoing(self, facts: Facts, node: GraphNode) -> Iterator[Edge]:
-        """What receives the events that a definition sends."""
+        """The receivers of the events that a definition sends."""
         inner = f"{node.qualified}."
         for link in facts.links.sends:
             if link.scope == node.qualified or link.scope.startswith(inner):
@@ -137,7 +138,7 @@ class Events:
         return found
 
     def _named_definition(self, sent: KeyedSite) -> list[GraphNode]:
-        """`send_task("shop.tasks.bill")`: the key is the path of a definition."""
+        """For `send_task("shop.tasks.bill")`: the key is the path of a definition."""
         parts = sent.key.split(".")
         is_path = len(parts) > 2 or (len(parts) == 2 and "task" in words.split(sent.api.rpartition(".")[2]))  # noqa: PLR2004
         if not is_path or not all(part.isidentifier() for part in parts):
@@ -153,7 +154,7 @@ class Events:
     # --- from a receiver
 
     def incoming(self, node: GraphNode, using: Iterable[int]) -> Iterator[Edge]:
-        """Who sends what a definition receives. `using` are the documents that mention it."""
+        """The senders of the events that a definition receives. `using` are the documents that mention it."""
         facts = self.project.facts(node.doc)
         if facts is None:
             return
@@ -189,13 +190,13 @@ class Events:
                     yield Edge(sender.node(link.scope), node, site, Precision.LIKELY, shown_key(link.name))
 
     def _receiving(self, facts: Facts, node: GraphNode) -> set[GraphNode]:
-        """A definition, and the type whose entry point it is."""
+        """The definition itself, and the type whose entry point it is."""
         owner, _, name = node.qualified.rpartition(".")
         is_entry = name in _ENTRY_POINTS and facts.kind(owner) in TYPE_KINDS
         return {node, facts.node(owner)} if is_entry else {node}
 
     def _registrations(self, node: GraphNode, wanted: set[GraphNode], using: Iterable[int]) -> list[KeyedSite]:
-        """Where one of these is given a key."""
+        """Sites that register one of these under a key."""
         names = {one.name for one in wanted}
         found = []
         for doc in dict.fromkeys([node.doc, *using]):
@@ -208,7 +209,7 @@ class Events:
         return [*found, *self._taken(node)]
 
     def _taken(self, node: GraphNode) -> list[KeyedSite]:
-        """The messages that a function names which takes some from a channel."""
+        """The messages named in a function that receives from a channel."""
         here = KeyedSite(node.doc, node.qualified, "", 0, "switch", (f"={node.qualified}",))
         if not self._takes(here):
             return []
@@ -220,7 +221,7 @@ class Events:
     # --- both
 
     def _ends(self, key: str, origin: Facts, *, is_sender: bool) -> list[KeyedSite]:
-        """All sites of a role whose key fits, in files of the same family of languages."""
+        """All sites of a role whose key fits, in files of the same language family."""
         found = []
         for doc in self._holding(key, origin):
             facts = self.project.facts(doc)
@@ -231,8 +232,8 @@ class Events:
         return found if found or is_sender or not key.startswith("#") else self._matched(key, origin)
 
     def _matched(self, key: str, origin: Facts) -> list[KeyedSite]:
-        """Functions that name a message and do not send it: they compare what they get with it. Those that take
-        messages from a channel, else those whose name says that they handle some."""
+        """Functions that name a message without sending it, so they compare received messages with it: those that
+        receive from a channel, else those whose names refer to handling."""
         enum, _, variant = key[1:].rpartition(".")
         uses = self.project.catalog.references_named(variant, self._holding(key, origin))
         found: dict[tuple[int, str], KeyedSite] = {}
@@ -256,7 +257,7 @@ class Events:
         return taking or [site for site in sites if _HANDLES & set(words.split(site.scope.rpartition(".")[2]))]
 
     def _is_field(self, facts: Facts, scope: str, receiver: str) -> bool:
-        """Whether `task.Job` is the field of a value: then `task.Job.RunID` is no message."""
+        """Whether `task.Job` is a field of a value, in which case `task.Job.RunID` is not a message."""
         if "." not in receiver:
             return False
         head = receiver.partition(".")[0]
@@ -275,7 +276,7 @@ class Events:
         return any(one.kind == "call" and _TAKES.match(one.name) for one in uses)
 
     def _holding(self, key: str, origin: Facts) -> list[int]:
-        """The documents that may hold a key; none if they are too many."""
+        """The documents that may contain a key; none if there are too many."""
         if key.startswith("<-"):
             return sorted(self.project.in_folder(origin.path.rpartition("/")[0]))
         memo, place = self.project.memo, ("holding", key)
@@ -289,11 +290,11 @@ class Events:
         return found
 
     def _matching(self, one: KeyedSite, others: list[KeyedSite]) -> list[KeyedSite]:
-        """The other ends that belong to this one: on the same object where that is known, else by name."""
+        """The opposite ends that match this one: on the same object if that is known, else by name."""
         fitting = [other for other in others if is_compatible(one.api, other.api) and not self._differ(one, other)]
         near = [other for other in fitting if self._is_near(one, other)]
         if near:
-            # Many files have a reducer with the same actions; those beside the sender are meant.
+            # Many files have a reducer with the same actions; those near the sender are meant.
             here = [other for other in near if other.doc == one.doc and "switch" in (one.api, other.api)]
             return (here or near)[:MOST_ENDS]
         if not is_telling(one.key) or not is_strong(one.api):
@@ -302,7 +303,7 @@ class Events:
         return by_key if len(by_key) <= MOST_ENDS else []
 
     def _is_near(self, one: KeyedSite, other: KeyedSite) -> bool:
-        """Whether they are called on the same thing, or their names share a word that says what is sent."""
+        """Whether they are called on the same object, or their names share a word for what is sent."""
         if one.key.startswith("@"):
             return self._same_object(one, other)
         if "switch" in (one.api, other.api):
@@ -313,7 +314,7 @@ class Events:
         return bool(subjects(one.api) & subjects(other.api)) or one.key.startswith(("#", "<-"))
 
     def _same_object(self, one: KeyedSite, other: KeyedSite) -> bool:
-        """Of signals: the same definition, or one that neither of the files defines (`post_save` of the framework)."""
+        """For signals: the same definition, or one that neither file defines (`post_save` of the framework)."""
         first, second = self._signal(one), self._signal(other)
         return bool(first & second) if first and second else not first and not second
 
@@ -328,7 +329,7 @@ class Events:
         return frozenset(found.nodes())
 
     def _differ(self, one: KeyedSite, other: KeyedSite) -> bool:
-        """Whether both objects are known and not the same."""
+        """Whether both objects are known and different."""
         first, second = self._resolved(one), self._resolved(other)
         return bool(first) and bool(second) and not set(first) & set(second)
 
@@ -339,7 +340,7 @@ class Events:
         return tuple(one.node for one in self.resolver.evaluate(facts, site.scope, owner).entities if one.node.doc)
 
     def _handlers(self, site: KeyedSite) -> list[GraphNode]:
-        """The functions and types that a site hands over."""
+        """The functions and types that a site passes as handlers."""
         facts = self.project.facts(site.doc)
         if facts is None:
             return []
@@ -354,7 +355,7 @@ class Events:
         return list(dict.fromkeys(found))
 
     def _written_at(self, facts: Facts, site: KeyedSite) -> str:
-        """A handler that is written on the spot: named after its registration, or part of what encloses it."""
+        """A handler written inline: named after its registration, or part of the definition that encloses it."""
         handlers = (one for one in facts.symbols if one.kind == "handler" and one.start_line == site.line)
         return next((one.qualified for one in handlers), site.scope)
 
@@ -369,14 +370,14 @@ class Events:
 
 
 def shown_key(key: str) -> str:
-    """As a reader would write it: `'thumbnail'`, Signal.Stop, a channel."""
+    """The key as a developer would write it: `'thumbnail'`, Signal.Stop, a channel."""
     if key.startswith("<-"):
         return key[2:]
     return key[1:] if key.startswith(("#", "@")) else f"'{key}'"
 
 
 def spellings(key: str) -> list[frozenset[str]]:
-    """The trigrams of a key in each way in which it may be written."""
+    """The trigrams of a key in every spelling that it may have."""
     if key.startswith(("#", "@")):
         return [frozenset().union(*(trigrams(part) for part in key[1:].split(".")))]
     if "*" in key:
@@ -388,7 +389,7 @@ def spellings(key: str) -> list[frozenset[str]]:
 
 @lru_cache(maxsize=4_096)
 def fits(one: str, other: str) -> bool:
-    """Whether two keys are the same, or one is a pattern (`${scope}.create`) of the other."""
+    """Whether two keys are equal, or one is a pattern (`${scope}.create`) that matches the other."""
     if one == other:
         return True
     if "*" not in one and "*" not in other:
@@ -399,7 +400,7 @@ def fits(one: str, other: str) -> bool:
 
 
 def is_telling(key: str) -> bool:
-    """Whether a key is unlikely to be used for two things."""
+    """Whether a key is unlikely to be used for two different events."""
     if key.startswith("@") or key.lower() in GENERIC_KEYS:
         return False
     return len(key) >= _PLAIN_KEY or len(words.split(key)) > 1
@@ -417,13 +418,13 @@ def sends_messages(api: str) -> bool:
 
 
 def subjects(api: str) -> frozenset[str]:
-    """What the name of a call is about: its nouns, and the kind of medium."""
+    """The words for what a call is about: the nouns of its name, and the kind of medium."""
     return nouns(api) | _MEDIA & frozenset(words.split(api.rpartition(".")[2]))
 
 
 @lru_cache(maxsize=4_096)
 def nouns(api: str) -> frozenset[str]:
-    """What the name of a call says of what it sends: `emitFilter` → filter."""
+    """The words in the name of a call that say what it sends: `emitFilter` → filter."""
     name = api.rpartition(".")[2]
     return frozenset(word.rstrip("s") for word in words.split(name) if word not in _VERBS and len(word) > 1)
 
@@ -435,7 +436,7 @@ def around(api: str) -> frozenset[str]:
 
 
 def is_compatible(one: str, other: str) -> bool:
-    """`emitFilter` and `onAction` speak of different things, `emit` and `onAction` may mean the same."""
+    """`emitFilter` and `onAction` are about different things; `emit` and `onAction` may be about the same."""
     first, second = nouns(one), nouns(other)
     if not first or not second or "switch" in (one, other):
         return True

@@ -33,14 +33,14 @@ _GETTER = re.compile(r"(?:(?:public|protected|private|static|override|async|expo
 FEW_ASKED = 8  # names that are looked for in a file of Go before all of its names are indexed
 # Facts take some thirty times the memory of the packed symbols and links that they are made of.
 UNPACKED = 30
-# The memory of a reference.
+# The memory that one reference takes.
 ROW_BYTES = 200
-# Of the graph's share in the budget of caches; the rest is for what was resolved.
+# Share of the graph's part of the cache budget; the rest is for resolution results.
 FACTS_SHARE, USES_SHARE = 0.6, 0.2
 
 
 class Links:
-    """The links of a document by what they tell."""
+    """The links of a document, by kind."""
 
     def __init__(self, links: tuple[ResolutionLink, ...]) -> None:
         self.imports: dict[str, list[ResolutionLink]] = defaultdict(list)
@@ -80,7 +80,7 @@ class Links:
 
 
 class Facts:
-    """What a document declares; unpacked and indexed as it is looked at."""
+    """The declarations of a document, unpacked and indexed on first use."""
 
     def __init__(self, doc: int, declared: Declarations) -> None:
         self.doc = doc
@@ -100,13 +100,13 @@ class Facts:
 
     @cached_property
     def by_qualified(self) -> dict[str, int]:
-        """qualified name → where its last definition is among the symbols."""
+        """qualified name → index of its last definition among the symbols."""
         names = self.symbols.qualified()
         return dict(zip(names, range(len(names)), strict=True))
 
     @cached_property
     def _overloaded(self) -> dict[str, list[int]]:
-        """Where the definitions are of names that have several."""
+        """Indexes of the definitions of names that have several."""
         if len(self.by_qualified) == len(self.symbols):
             return {}
         found: dict[str, list[int]] = {}
@@ -115,8 +115,8 @@ class Facts:
         return {qualified: places for qualified, places in found.items() if len(places) > 1}
 
     def _places(self, qualified: str) -> list[int]:
-        """Where the definitions of a name are among the symbols. Of most files only one or two are asked for, which
-        takes a hundredth of the time that indexing them takes."""
+        """The indexes of a name's definitions among the symbols. In most files only one or two names are looked up,
+        which takes a hundredth of the time of indexing all."""
         is_rare = "by_qualified" not in self.__dict__ and self._asked < FEW_ASKED
         if is_rare and self.language == "go" and "(" not in qualified:
             self._asked += 1
@@ -131,20 +131,21 @@ class Facts:
         return bool(self._places(qualified))
 
     def named(self, name: str) -> list[str]:
-        """The qualified names of what is called so."""
+        """The qualified names of all definitions with this name."""
         return self.symbols.qualified_of(name)
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """All of this name: overloads, and a field beside a method."""
+        """All definitions with this qualified name: overloads, and a field beside a method."""
         return [self.symbols[at] for at in self._places(qualified)]
 
     def symbol(self, qualified: str) -> Symbol | None:
-        """The definition of this name; of several that are alike, the longest: overloads come before the body."""
+        """The definition with this qualified name; the longest of several, since overload signatures come before the
+        body."""
         found = self._places(qualified)
         return self.symbols[max(found, key=self.symbols.lengths.__getitem__)] if found else None
 
     def kind(self, qualified: str) -> str:
-        """That of a function if a field is called the same, as in Java."""
+        """The kind of a definition; that of the function if a field has the same name, as in Java."""
         found = self._places(qualified)
         if not found:
             return ""
@@ -169,7 +170,7 @@ class Facts:
         return GraphNode(self.doc, qualified)
 
     def enclosing_type(self, scope: str) -> str:
-        """The innermost type around a scope, empty if there is none."""
+        """The innermost type around a scope; empty if there is none."""
         while scope:
             if self.kind(scope) in TYPE_KINDS:
                 return scope
@@ -178,7 +179,7 @@ class Facts:
 
 
 class FactsCache:
-    """The facts of the documents that were asked for last. `stores` says how many caches share the memory."""
+    """The facts of the most recently used documents. `stores` is the number of caches that share the memory."""
 
     def __init__(self, stores: Callable[[], int]) -> None:
         self._stores = stores
@@ -197,7 +198,7 @@ class FactsCache:
             return self._kept.get(doc)
 
     def load(self, catalog: CatalogReader, docs: Collection[int]) -> None:
-        """Several at once: one statement instead of many."""
+        """Loads several documents with one statement."""
         with self._lock:
             missing = [doc for doc in docs if doc not in self._kept]
         if not missing:
@@ -214,12 +215,12 @@ class FactsCache:
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate size in bytes."""
         return UNPACKED * self._bytes
 
 
 class UsesCache:
-    """The references of the documents that were asked for last, by what encloses them; shared like `FactsCache`."""
+    """The references of the most recently used documents, by enclosing definition; shared like `FactsCache`."""
 
     def __init__(self, stores: Callable[[], int]) -> None:
         self._stores = stores
@@ -247,5 +248,5 @@ class UsesCache:
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate size in bytes."""
         return ROW_BYTES * self._rows

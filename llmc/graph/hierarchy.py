@@ -1,7 +1,7 @@
-"""Where does a member of a type come from? Its bases in the order in which members are looked up.
+"""Where does a member of a type come from? Its bases in member lookup order.
 
-Python's own order (C3) where it exists, which for single inheritance is the chain of bases; else depth first. Bases
-from outside the repository are known by name alone.
+This is Python's own order (C3) if it exists, which for single inheritance is the chain of bases; otherwise depth
+first. Of bases outside the repository only the names are known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEEPEST = 30
 
 @dataclass(frozen=True)
 class Ancestor:
-    """A type of the lookup order, the type itself included. `node` is None for one from outside the repository."""
+    """A type in the lookup order, including the type itself. `node` is None for a type outside the repository."""
 
     name: str
     node: GraphNode | None = None
@@ -47,7 +47,7 @@ def _linear(graph: Graph, one: Ancestor, below: tuple[Ancestor, ...]) -> list[An
 
 
 def _merged(orders: list[list[Ancestor]]) -> list[Ancestor] | None:
-    """C3: the first head that no other order has further down, again and again."""
+    """C3: repeatedly takes the first head that no other order has further down."""
     found: list[Ancestor] = []
     left = [list(order) for order in orders if order]
     while left:

@@ -28,18 +28,18 @@ __all__ = [
 ]
 
 MOST_TYPES = 1_000
-# Interfaces that declare a method of the same name, which are looked at for one method.
+# Number of interfaces declaring a method of the same name that are checked for one method.
 MOST_INTERFACES = 8
 MOST_BASES = 4
-MOST_CALLED = 24  # implementations whose callers are looked for
+MOST_CALLED = 24  # number of implementations whose callers are collected
 INTERFACE_KINDS = frozenset({"interface", "trait", "protocol"})
-# Files that are looked at for what a call through an interface may run: those that define the rarest of its methods, or
-# that mention it where the language names the bases of a type.
+# Number of files read for the possible targets of a call through an interface: those that define its rarest method, or
+# that mention it in languages where a type lists its bases.
 FEW_FILES, FEW_MENTIONS = 30, 300
 MOST_MARK_LINES, LONGEST_MARK = 16, 80
 _MARK = re.compile(r"\s*(?:@|#\[|\[)([A-Za-z_][\w.:]*)")
 _DEFINES = re.compile(r"\w\s*[({]|\b(?:def|func|fn|class|struct|interface)\b")
-# Marks that say how a definition is compiled or read, and register nothing.
+# Annotations that say how a definition is compiled or read, and register nothing.
 _NEUTRAL_WORDS = """
     property setter getter staticmethod classmethod override overload abstractmethod abstract cached_property final
     cache lru_cache wraps dataclass contextmanager asynccontextmanager total_ordering singledispatch runtime_checkable
@@ -53,8 +53,8 @@ ABSTRACT_LINES = 8  # an abstract method of Python has a docstring and raises
 
 @dataclass
 class Implementations:
-    """`types` are direct and indirect subtypes, `members` what overrides a method, `registered` where a function is
-    passed as a value or decorated."""
+    """`types` are direct and indirect subtypes, `members` override a method, `registered` are places where a function
+    is passed as a value or decorated."""
 
     types: list[GraphNode] = field(default_factory=list)
     members: list[GraphNode] = field(default_factory=list)
@@ -81,15 +81,15 @@ def implementations(graph: Graph, node: GraphNode) -> Implementations:
 
 
 def _overriding(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
-    """The members of subtypes that override a member, and whether these are all."""
+    """The members of subtypes that override a member, and whether the list is complete."""
     owner = GraphNode(node.doc, node.qualified.rpartition(".")[0])
     types, complete = subtypes(graph, owner)
     members = [member for one in types for member in _own(graph, one, node.name)]
-    return list(dict.fromkeys([*members, *graph.told_implementations(node)])), complete
+    return list(dict.fromkeys([*members, *graph.indexed_implementations(node)])), complete
 
 
 def implementing_members(graph: Graph, node: GraphNode) -> Implementing:
-    """What a call of a member without a body may run: of an interface, a trait, or abstract; not in tests."""
+    """The possible targets of a call of a member without a body (interface, trait or abstract class), without tests."""
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
     owner = node.qualified.rpartition(".")[0]
@@ -103,7 +103,7 @@ def implementing_members(graph: Graph, node: GraphNode) -> Implementing:
     if key not in graph.project.memo:
         types, unread = _few_subtypes(graph, facts.node(owner), node, is_structural=is_structural)
         members = [member for one in types for member in _own(graph, one, node.name)]
-        members += graph.told_implementations(node)
+        members += graph.indexed_implementations(node)
         kept = tuple(one for one in dict.fromkeys(members) if not graph.in_test(one))
         graph.project.memo[key] = Implementing(kept, unread)
     found: Implementing = graph.project.memo[key]
@@ -111,8 +111,8 @@ def implementing_members(graph: Graph, node: GraphNode) -> Implementing:
 
 
 def _few_subtypes(graph: Graph, owner: GraphNode, member: GraphNode, *, is_structural: bool) -> Implementing:
-    """The subtypes of a type that are found by looking at few files: a flow through an interface that hundreds of files
-    mention goes everywhere, and finding them takes seconds on a large repository."""
+    """The subtypes of a type that can be found by reading few files: hundreds of files may mention an interface, and
+    reading them takes seconds on a large repository."""
     if is_structural:
         return graph.structural(owner, FEW_FILES)
     if graph.mentions(owner.name) <= FEW_MENTIONS:
@@ -122,7 +122,7 @@ def _few_subtypes(graph: Graph, owner: GraphNode, member: GraphNode, *, is_struc
 
 
 def _overriding_files(graph: Graph, member: GraphNode) -> int:
-    """Files that may override a member: those that define its name once more."""
+    """Files that may override a member: those that also define its name."""
     docs = graph.project.defining(member.name)
     facts = graph.project.facts(member.doc)
     is_once = facts is not None and len(facts.named(member.name)) == 1
@@ -156,7 +156,7 @@ def _own(graph: Graph, owner: GraphNode, name: str) -> list[GraphNode]:
 
 
 def subtypes(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
-    """Every type that has it among its bases, directly or not, by level; and whether these are all."""
+    """All direct and indirect subtypes, by level, and whether the list is complete."""
     found: dict[GraphNode, None] = {}
     waiting = [node]
     complete = True
@@ -205,7 +205,7 @@ def overridden(graph: Graph, node: GraphNode) -> list[GraphNode]:
 
 
 def _declared(graph: Graph, node: GraphNode) -> Iterator[GraphNode]:
-    """Members of interfaces that a type implements without naming them, where the language has that."""
+    """Members of interfaces that a type implements implicitly, in languages that allow it."""
     facts = graph.project.facts(node.doc)
     if facts is None or not graph.resolver.dialect(facts).is_structural:
         return
@@ -224,15 +224,15 @@ def _declared(graph: Graph, node: GraphNode) -> Iterator[GraphNode]:
 
 
 def _folded(graph: Graph, types: Iterable[GraphNode], owner: GraphNode) -> list[GraphNode]:
-    """Types of the owner's package by its document: a method may be in another file than its type."""
+    """Types of the owner's package in its document: a method may be in another file than its type."""
     folder = graph.project.path(owner.doc).rpartition("/")[0]
     same = [one for one in types if graph.project.path(one.doc).rpartition("/")[0] == folder]
     return [GraphNode(owner.doc, one.qualified) for one in same]
 
 
 def calls_of_bases(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]:
-    """What calls the members that this one overrides or implements: through a base, an interface or a trait object
-    such a call may run it. None is more than likely, and each has the member that it names."""
+    """Callers of the members that this one overrides or implements: through a base, an interface or a trait object
+    they may run it. These edges are at most likely, and each names the member that is called."""
     found: dict[GraphNode, list[Edge]] = {}
     for base in overridden(graph, node)[:MOST_BASES]:
         edges = graph.incoming(base, frozenset({"call"})).edges
@@ -245,8 +245,8 @@ def calls_of_bases(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]
 
 
 def calls_of_implementations(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]:
-    """What calls members that implement this one, of an interface or an abstract class, on a value whose type is known:
-    a changed contract concerns these callers as well."""
+    """Callers of members that implement this one (of an interface or an abstract class) on a value whose type is
+    known: a changed contract concerns these callers as well."""
     found = {
         member: [
             edge
@@ -259,7 +259,7 @@ def calls_of_implementations(graph: Graph, node: GraphNode) -> dict[GraphNode, l
 
 
 def _is_super(graph: Graph, edge: Edge) -> bool:
-    """`super().save()` runs the base and nothing else."""
+    """`super().save()` runs only the base."""
     uses = graph.project.references(edge.site.doc).get(edge.site.container, ())
     here = [one for one in uses if one.line == edge.site.line and one.name == edge.target.name]
     return bool(here) and all(one.receiver.startswith("super") for one in here)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_incidental", "is_plumbing", "plumbing_name"]
 
-# A function is plumbing if this share of all files calls it, and at least so many. On gitea 5 % call the getter of the
-# database engine, 1.5 % the query for a repository; steps of a flow are called from less than .5 %.
+# A function is plumbing if at least this share and this number of files call it. On gitea, 5 % call the getter of the
+# database engine and 1.5 % the query for a repository; steps of a flow are called from fewer than 0.5 %.
 PLUMBING_SHARE, PLUMBING_FILES = 0.015, 20
 PLUMBING_LINES = 20  # a longer function does something of its own
 SAME_NAME = 3  # files that define a name: where more do, calls by name tell nothing about one of them
@@ -61,7 +61,7 @@ _ERRORS = re.compile(r"(?:Error|Exception|Failure)$|^(?:Is)?Err[A-Z]|^(?:[Nn]ew|
 _MEASURES = re.compile(
     r"(?:Measurement|Telemetry|Metrics?|HwCounter|CounterCell|MeasurementAcc|Stopwatch|Histogram)\w*$"
 )
-# Calls on a logger: a function or method called `log` of anything else may be an audit log.
+# Calls on a logger. A function or method called `log` of anything else may be an audit log.
 _LOGGERS = re.compile(r"(?!.*audit)(?:\w*logg(?:er|ing)|[ks]?log|console)$", re.IGNORECASE)
 _LEVELS = re.compile(
     r"(?:log|trace|debug|info|notice|verbose|warn|warning|error|exception|critical|fatal|panic|print)(?:f|ln|w|s|Context)?$",
@@ -88,8 +88,8 @@ def is_incidental(node: GraphNode) -> bool:
 
 
 def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
-    """Whether a call from the document `caller` is no step of a flow. What lies in the same file always is one, unless
-    its name says otherwise."""
+    """Whether a call from the document `caller` is not a step of a flow. A definition in the same file always is a
+    step, unless its name is that of plumbing."""
     if is_incidental(node):
         return True
     facts = project.facts(node.doc)
@@ -108,7 +108,7 @@ def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
 
 
 def _is_for_everyone(facts: Facts, node: GraphNode, caller: str) -> bool:
-    """Whether it lies in a module for logs or metrics, and the caller elsewhere."""
+    """Whether it is in a module for logs or metrics, and the caller is not."""
     if facts.path.rpartition("/")[0] == caller.rpartition("/")[0] or "audit" in facts.path:
         return False
     folder, stem = _place(facts.path)
@@ -116,13 +116,13 @@ def _is_for_everyone(facts: Facts, node: GraphNode, caller: str) -> bool:
 
 
 def _place(path: str) -> tuple[str, str]:
-    """The names of the folder and of the file, without its ending."""
+    """The folder and file name, without the extension."""
     *folders, file = path.split("/")
     return folders[-1] if folders else "", file.partition(".")[0]
 
 
 def _is_everywhere(project: Project, facts: Facts, node: GraphNode) -> bool:
-    """Whether a large share of all files calls it, by its name."""
+    """Whether a large share of all files calls it by name."""
     key = ("everywhere", node)
     if key not in project.memo:
         called = f"{plumbing_name(facts, node)}(" if _is_in_package(facts, node) else f"{node.name}("
@@ -137,12 +137,12 @@ def _is_everywhere(project: Project, facts: Facts, node: GraphNode) -> bool:
 
 
 def _is_in_package(facts: Facts, node: GraphNode) -> bool:
-    """Whether callers in other folders write the package in front of it, as in Go."""
+    """Whether callers in other folders write the package name before it, as in Go."""
     return facts.language == "go" and "." not in node.qualified
 
 
 def plumbing_name(facts: Facts | None, node: GraphNode) -> str:
-    """As a caller writes it: `log.Error` in Go, else the last parts of its name."""
+    """The name as callers write it: `log.Error` in Go, else its last parts."""
     if facts is not None and _is_in_package(facts, node):
         return f"{_place(facts.path)[0]}.{node.name}"
     return ".".join(node.qualified.split(".")[-2:])

@@ -1,7 +1,7 @@
-"""Names of methods that standard libraries and common frameworks define, too.
+"""Method names that standard libraries and common frameworks define, too.
 
-A call `x.get()` whose receiver is unknown says nothing about the one class here that has a method `get`. Edges by name
-are listed for other names alone.
+A call `x.get()` with an unknown receiver is no evidence for the one class of the repository with a method `get`. Edges
+by name are only listed for other names.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _OTHERS: Final = """
     use usize validate value values vec verify view wait walk warn warning where width window with with_capacity
     wrap write writeFile write_all writelines yield zip
 """
-# Of several words, in the standard libraries of Rust, Go, Java, C#, JavaScript and C++, and in common web frameworks.
+# Names of several words, from the standard libraries of Rust, Go, Java, C#, JavaScript and C++ and from common web
+# frameworks.
 _SEVERAL_WORDS: Final = """
     and_modify as_mut_slice as_os_str as_ptr as_secs as_millis as_u64 as_i64 as_f64 binary_search char_indices
     checked_add checked_sub copy_from_slice create_dir create_dir_all current_dir drain_filter elapsed_millis

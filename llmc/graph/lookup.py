@@ -1,8 +1,7 @@
-"""Which definitions does a person mean by `name`, `Class.method` or `path:name`?
+"""Which definitions does a user mean by `name`, `Class.method` or `path:name`?
 
-Members that a class only inherits are found through its bases, and names in another case where nothing else fits.
-Where a name has many definitions, product code comes before tests, and a bound holds for names that thousands of files
-define.
+Inherited members are found through the bases of a class, and names in another case if nothing else matches. If a name
+has many definitions, product code comes before tests, and a limit applies to names that thousands of files define.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["JOINTS", "Lookup", "LookupTarget", "find_targets", "name_parts"]
 
 LONGEST_NAME = 300
-# Documents that are looked into for the definitions of one name.
+# Number of documents that are searched for the definitions of one name.
 MOST_DEFINING = 500
-# Files that say what is defined elsewhere.
+# Files that declare what other files define.
 DECLARATIONS = (".pyi", ".d.ts", ".h", ".hpp", ".hh", ".hxx")
 FILE_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{1,6}\d?")
 JOINTS = re.compile(r"::|->|[.#]")
@@ -49,14 +48,14 @@ class LookupTarget:
 
 @dataclass(frozen=True)
 class Lookup:
-    """`complete` is False where more documents define the name than were looked into."""
+    """`complete` is False if more documents define the name than were searched."""
 
     targets: tuple[LookupTarget, ...]
     complete: bool = True
 
 
 def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] = KINDS) -> Lookup:
-    """At least one definition, or NotFoundError naming what is near. Of these kinds, if there are any such."""
+    """At least one definition, of these kinds if there is any; else a NotFoundError with similar names."""
     path, name = name_parts(text)
     found: list[LookupTarget] = []
     complete = True
@@ -78,13 +77,13 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
     if not wanted:
         raise _nothing(projects, name, path)
     whole = [one for one in wanted if one.node.qualified == name]
-    if path and whole:  # `path:push` is the function and not every method of that name in the file
+    if path and whole:  # `path:push` means the function, not every method of that name in the file
         return Lookup(tuple(whole), complete)
     return Lookup(tuple(sorted(wanted, key=lambda one: _rank(one, name))), complete)
 
 
 def name_parts(text: str) -> tuple[str, str]:
-    """`src/a.py:Foo.bar`, or with two colons as `read` has it → path and name."""
+    """Splits `src/a.py:Foo.bar`, also with two colons as in `read`, into path and name."""
     text = text.strip().removesuffix("()")
     call, bracket, argument = text.partition("(")
     path, colons, name = call.partition("::")
@@ -106,7 +105,8 @@ def _is_at(path: str, wanted: str) -> bool:
 
 
 def _parts(name: str, project: Project) -> list[str]:
-    """The parts of a qualified name; a handler is one, though named after a call: `router.post('/refresh')`."""
+    """The parts of a qualified name. A handler is one part although it is named after a call:
+    `router.post('/refresh')`."""
     call, bracket, argument = name.partition("(")
     parts = [part for part in JOINTS.split(call) if part] or [name]
     if not bracket:
@@ -129,7 +129,7 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Graph
 
 
 def _quoted(project: Project, name: str, path: str) -> Iterable[GraphNode]:
-    """A handler is named as the source spells it: `post("/x")` for `post('/x')`."""
+    """The name of a handler as the source writes it: `post("/x")` for `post('/x')`."""
     other = name.translate(_OTHER_QUOTES)
     if other == name:
         return []
@@ -180,7 +180,7 @@ def _kind(target: LookupTarget) -> str:
 
 
 def _rank(target: LookupTarget, name: str) -> tuple[bool, bool, bool, int, str, str]:
-    """Product code first, then the function of this name before methods that are called the same."""
+    """Product code first, then a function of this name before methods of this name."""
     facts = target.graph.project.facts(target.node.doc)
     tested = facts is not None and is_test(facts, target.node.qualified)
     declared = target.path.endswith(DECLARATIONS)

@@ -1,7 +1,7 @@
-"""One root as the graph sees it: which document is at which path, and what its build files say.
+"""One root as the graph sees it: which document is at which path, and what its build files define.
 
-A project belongs to one generation of the catalog; `project_of` keeps the latest of each root, so that what was
-resolved for one question serves the next until a save changes the index.
+A project belongs to one generation of the catalog. `project_of` keeps the latest of each root, so results of one
+question serve the next until a save changes the index.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Project", "forget_projects", "graph_memory", "project_of"]
 LARGEST_TEXT = 2 << 20
 MOST_TEXTS = 400
 MOST_CONFIGS = 400
-# The memory of something that was resolved, with its key.
+# The memory that one resolution result takes, with its key.
 MEMO_BYTES = 200
 _COMMENTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TRAILING = re.compile(r",(\s*[}\]])")
@@ -71,17 +71,17 @@ class Project:
         self._cache.load(self.catalog, list(docs))
 
     def references(self, doc: int) -> dict[str, tuple[Reference, ...]]:
-        """The uses in a document, by what encloses them."""
+        """The uses in a document, by enclosing definition."""
         return self._uses.get(self.catalog, doc)
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes what was resolved and read."""
+        """The approximate size in bytes of all resolution results and loaded facts."""
         kept = len(self.memo) + len(self._docs) + len(self._configs)
         return MEMO_BYTES * kept + sum(map(len, self._texts.values()))
 
     def in_folder(self, folder: str) -> frozenset[int]:
-        """The documents that lie directly in a folder."""
+        """The documents directly in a folder."""
         key = ("folder", folder)
         if key not in self.memo:
             self.memo[key] = frozenset(self.catalog.docs_in(self.root.id, folder))
@@ -107,7 +107,7 @@ class Project:
         return doc in self.places
 
     def look_up(self, names: Iterable[str]) -> None:
-        """Learn which documents define these names, all at once: a function mentions dozens of them."""
+        """Loads which documents define these names, all at once: a function mentions dozens of them."""
         unknown = [name for name in set(names) if ("defining", name) not in self.memo]
         if len(unknown) > 1:
             found = self.catalog.defining_each(unknown)
@@ -124,7 +124,7 @@ class Project:
         return found
 
     def named(self, ending: str) -> list[str]:
-        """The paths whose last part is `ending`, shortest first; not those of dependencies."""
+        """The paths that end with `ending`, shortest first, without dependencies."""
         key = ("named", ending)
         if key not in self.memo:
             inner = f"/{ending}"
@@ -135,7 +135,7 @@ class Project:
         return found
 
     def config(self, path: str) -> dict[str, Any] | None:
-        """A JSON file with comments, as tsconfig.json is; None if there is none or it is not an object."""
+        """A JSON file with comments, such as tsconfig.json; None if it does not exist or is not an object."""
         if path not in self._configs:
             self._configs[path] = self._read_config(path)
         return self._configs[path]
@@ -155,7 +155,7 @@ class Project:
         return found if isinstance(found, dict) else None
 
     def text(self, path: str) -> str:
-        """A file as it is now; empty if it cannot be read."""
+        """The current content of a file; empty if it cannot be read."""
         if path not in self._texts:
             data = self.data(path, LARGEST_TEXT)
             read = decode(data) if data is not None else Binary("unreadable")
@@ -171,7 +171,7 @@ class Project:
             return None
 
     def size(self, path: str) -> int | None:
-        """None if there is no such file."""
+        """None if the file does not exist."""
         try:
             found = self.root_fs.stat(path)
         except LlmcError:
@@ -180,12 +180,12 @@ class Project:
 
     @cached_property
     def scip(self) -> ScipIndex | None:
-        """The index of a compiler, if there is one that can be read."""
+        """The compiler's index, if there is a readable one."""
         return self._scip[0]
 
     @property
     def scip_note(self) -> str:
-        """Why the index of a compiler is not used, or not wholly."""
+        """Why the compiler's index is not used, or only in part."""
         index, note = self._scip
         if index is not None and index.damaged:
             return f"{SCIP_FILE} is damaged: {index.damaged} of its documents are ignored"
@@ -193,7 +193,7 @@ class Project:
 
     @cached_property
     def _scip(self) -> tuple[ScipIndex | None, str]:
-        """Opened once for each state of the file, whatever else in the root changes."""
+        """Opened once per state of the file, whatever else in the root changes."""
         try:
             found = self.root_fs.stat(SCIP_FILE)
         except LlmcError:
@@ -204,12 +204,12 @@ class Project:
         return self._indexes[self.root.id][1]
 
 
-# root → the stamp of its index.scip, and what was opened
+# root → the stamp of its index.scip, and the opened index
 Indexes = dict[str, tuple["Stamp | None", tuple["ScipIndex | None", str]]]
 
 
 class Kept:
-    """What outlives a generation of a store, as long as the store is not rebuilt: documents then have other numbers."""
+    """Data that outlives a generation of a store, but not a rebuild of the store: documents then have other numbers."""
 
     def __init__(self, catalog: CatalogReader) -> None:
         self.catalog = catalog
@@ -240,13 +240,13 @@ def project_of(root: Root, root_fs: RootFs, store: StoreReader) -> Project:
 
 
 def forget_projects() -> None:
-    """Release what was learnt about all roots; it is read again when it is needed."""
+    """Releases the cached data of all roots; it is loaded again on demand."""
     with _lock:
         _kept.clear()
 
 
 def graph_memory() -> int:
-    """About how many bytes it takes what is known of all stores."""
+    """The approximate size in bytes of the data cached for all stores."""
     with _lock:
         resolved = sum(project.memory for kept in _kept.values() for project in kept.projects.values())
         return resolved + sum(kept.facts.memory + kept.uses.memory for kept in _kept.values())

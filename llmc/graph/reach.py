@@ -1,4 +1,6 @@
-"""What reaches what? Tests that run a definition, a chain of calls between two, and what a change of one touches."""
+"""What reaches what? Tests that run a definition, a chain of calls between two definitions, and the impact of a
+change.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ _MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CA
 
 @dataclass(frozen=True)
 class TestReach:
-    """A test that runs a definition. `chain` are the definitions between, from the test to the target."""
+    """A test that runs a definition. `chain` are the definitions in between, from the test to the target."""
 
     test: GraphNode
     line: int
@@ -50,8 +52,8 @@ class Tests:
 
 
 def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests:
-    """Breadth first through callers: the shortest chain of each test. Of a type the tests of its methods, too. `mocks`
-    reads test files to find replacements."""
+    """Breadth first through callers, so each test has its shortest chain. For a type, tests of its methods are
+    included. `mocks` reads test files to find replacements."""
     found = Tests()
     chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: (), **{one: (one,) for one in _methods(graph, node)}}
     waiting = deque(chains)
@@ -61,7 +63,7 @@ def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests
         edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS)
         found.complete = found.complete and edges.complete
         users = edges.edges
-        if current == node or not users:  # what nothing calls directly is called through a base
+        if current == node or not users:  # a definition without direct callers is called through a base
             users = [*users, *(edge for several in calls_of_bases(graph, current).values() for edge in several)]
         for edge in users:
             facts = graph.project.facts(edge.source.doc)
@@ -87,7 +89,7 @@ def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests
 
 
 def _methods(graph: Graph, node: GraphNode) -> list[GraphNode]:
-    """Those of a type in its file; none of anything else."""
+    """The methods of a type in its file; none for other definitions."""
     facts = graph.project.facts(node.doc)
     if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
         return []
@@ -96,7 +98,7 @@ def _methods(graph: Graph, node: GraphNode) -> list[GraphNode]:
 
 
 def _case(graph: Graph, node: GraphNode) -> GraphNode | None:
-    """The test around a place; None for a helper that no runner runs by itself."""
+    """The test case around a place; None for a helper that no runner runs by itself."""
     facts = graph.project.facts(node.doc)
     qualified = node.qualified
     while facts is not None and qualified:
@@ -107,7 +109,7 @@ def _case(graph: Graph, node: GraphNode) -> GraphNode | None:
 
 
 def _mocks(graph: Graph, node: GraphNode) -> list[tuple[int, int]]:
-    """Lines of tests that replace it: `patch("a.b.name")`, `jest.spyOn(x, "name")`."""
+    """Lines of tests that replace a definition: `patch("a.b.name")`, `jest.spyOn(x, "name")`."""
     project = graph.project
     wanted = trigrams(node.name)
     docs = project.places.keep(project.keywords.candidates(Trigrams(all=wanted))) if wanted else []
@@ -126,8 +128,8 @@ def _in_tests(graph: Graph, doc: int) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """`edges` lead from one definition to the other; empty if no chain was found. `unread` maps the members that were
-    not followed to the number of files that may implement them."""
+    """`edges` lead from one definition to the other; empty if no chain was found. `unread` maps members that were not
+    followed to the number of files that may implement them."""
 
     edges: tuple[Edge, ...]
     complete: bool
@@ -158,7 +160,7 @@ def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesse
 
 
 def _implementations(graph: Graph, node: GraphNode, unread: dict[GraphNode, int]) -> list[Edge]:
-    """From a member without a body to what implements it; it is added to `unread` if there may be more."""
+    """From a member without a body to its implementations; added to `unread` if there may be more."""
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
     site = Site(node.doc, symbol.start_line if symbol else 1, "call", node.qualified)
@@ -179,8 +181,8 @@ def _back(before: dict[GraphNode, tuple[GraphNode, Edge] | None], goal: GraphNod
 
 @dataclass
 class Impact:
-    """What must follow if the signature of a definition changes. `through` are calls of what it overrides, and
-    `siblings` what overrides the same; `forwards` are members without a body that it hands its arguments on to."""
+    """What must change if the signature of a definition changes. `through` are calls of the members that it overrides,
+    `siblings` override the same members; `forwards` are members without a body that it passes its arguments to."""
 
     callers: list[Edge]
     guesses: list[Edge]  # uses that match by name alone
@@ -194,7 +196,7 @@ class Impact:
 
 
 def impact(graph: Graph, node: GraphNode) -> Impact:
-    """A call of an override is a use of what it overrides: whoever changes one changes the other."""
+    """A call of an overridden member is a use of the override: both change together."""
     edges = graph.incoming(node)
     imported = graph.incoming(node, frozenset({"import"}))
     implemented = implementations(graph, node)
@@ -227,8 +229,9 @@ def _without(found: Implementing, node: GraphNode) -> Implementing:
 
 
 def _forwards(graph: Graph, node: GraphNode) -> dict[GraphNode, Implementing]:
-    """Members of interfaces that it calls by its own name, as `notify.NewIssue` does each `Notifier.NewIssue`, or that
-    are all that it calls: whoever adds an argument to it adds it there, and to every implementation."""
+    """Members of interfaces that a function calls by its own name, as `notify.NewIssue` calls each
+    `Notifier.NewIssue`, or that are its only calls: an argument added to the function is added to them and to every
+    implementation."""
     called = dict.fromkeys(
         edge.target
         for edge in graph.outgoing(node, frozenset({"call"})).edges

@@ -1,7 +1,7 @@
-"""What does a name or an expression stand for? Scopes, imports, members, bases and values, for every language.
+"""What does a name or an expression refer to? Scopes, imports, members, bases and values, for every language.
 
-Everything is looked up when it is asked for and remembered until the next generation. What differs between languages
-is in `dialects`; how deep a chain of lookups may go is bounded, and a cycle resolves to nothing.
+Everything is resolved on demand and cached until the next generation. `dialects` has the differences between
+languages. The depth of a chain of lookups is bounded, and a cycle resolves to nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Members of a container that give one of its elements, or the container again.
+# Members of a container that return one of its elements, or the container itself.
 ELEMENTS = _words(
     """
     get pop first last next find shift at popitem __enter__ __next__ peek poll remove setdefault
@@ -49,7 +49,7 @@ SAME = _words(
     """
 )
 
-# `const a = require("./a")` is noted as a binding and as an import; the import says what it is.
+# `const a = require("./a")` is recorded as a binding and as an import; the import says which module it is.
 REQUIRED = "require()"
 
 
@@ -71,7 +71,7 @@ class Resolver:
     # --- references
 
     def reference(self, facts: Facts, reference: Reference) -> Resolution:
-        """The definitions that a use of a name may mean."""
+        """The definitions that a use of a name may refer to."""
         if reference.receiver == GENERIC:
             return self.name(facts, reference.container, reference.name + GENERIC)
         if reference.receiver:
@@ -81,11 +81,11 @@ class Resolver:
             if reference.kind in ("type", "inherit") and self.dialect(facts).implicit_self:
                 found = self._named_type(facts, reference, found)
         is_module = bool(found.entities) and all(one.kind is EntityKind.MODULE for one in found.entities)
-        # A module cannot be called: a parameter of unknown type has the name of a package.
+        # A module cannot be called: this is a parameter of unknown type with the name of a package.
         return UNRESOLVED if is_module and reference.kind == "call" else found
 
     def _named_type(self, facts: Facts, reference: Reference, found: Resolution) -> Resolution:
-        """Where a type is written, a member of the same name is not meant: `Type Type { get; }`, a constructor."""
+        """In the position of a type, a member of the same name is not meant: `Type Type { get; }`, a constructor."""
         if all(self._kind(node) in TYPE_KINDS for node in found.nodes()):
             return found
         typed = self.of_type(facts, reference.container, reference.name)
@@ -98,7 +98,7 @@ class Resolver:
         return self._once((facts.doc, scope, chain), lambda: self._evaluate(facts, scope, STEP.findall(chain)))
 
     def _once(self, key: tuple[int, str, str], compute: Callable[[], Resolution]) -> Resolution:
-        """Computed once for each generation; a cycle, or a chain that is too long, resolves to nothing."""
+        """Computed once per generation; a cycle, or a chain that is too long, resolves to nothing."""
         known = self._memo.get(key)
         if known is not None:
             return known
@@ -120,7 +120,7 @@ class Resolver:
         if not steps:
             return UNRESOLVED
         found = self._head(facts, scope, steps[0])
-        is_result = False  # of a call that only hands on what it is called on, or an element of it
+        is_result = False  # for a call that returns its receiver, or an element of it
         for at, step in enumerate(steps[1:], 1):
             if not found.entities:
                 return UNRESOLVED
@@ -141,7 +141,7 @@ class Resolver:
         return found
 
     def _hands_on(self, facts: Facts, owners: tuple[Entity, ...], name: str, found: Resolution) -> bool:
-        """Whether a member stands for its own result: `x.clone()` is x, `rows.first()` one of the rows."""
+        """Whether a member returns its receiver: `x.clone()` is x, `rows.first()` one of the rows."""
         if any(one.kind not in (EntityKind.INSTANCE, EntityKind.MANY) for one in found.entities):
             return False
         if all(one.kind is EntityKind.MANY for one in owners):
@@ -170,7 +170,7 @@ class Resolver:
         return joined.weaker(found.precision)
 
     def join(self, several: Iterable[Resolution]) -> Resolution:
-        """All that any of them may be; less precise where they are several."""
+        """The union of several results; less precise if there is more than one."""
         listed = [one for one in several if one.entities or one.closed]
         if not listed:
             return UNRESOLVED
@@ -186,7 +186,7 @@ class Resolver:
     # --- names
 
     def name(self, facts: Facts, scope: str, name: str) -> Resolution:
-        """A name as it is visible in a scope: from the innermost one outwards, then through imports."""
+        """A name as it is visible in a scope: from the innermost scope outwards, then through imports."""
         return self._once((facts.doc, scope, f" {name}"), lambda: self._name(facts, scope, name))
 
     def _name(self, facts: Facts, scope: str, name: str) -> Resolution:
@@ -206,14 +206,14 @@ class Resolver:
         return dialect.surroundings(self, facts, scope, name)
 
     def own(self, facts: Facts, name: str) -> Resolution:
-        """A name at the top of a file: defined or imported there."""
+        """A name at the top level of a file, defined or imported there."""
         return self._in_scope(facts, "", name, self.dialect(facts), inner="")
 
     def _in_scope(  # noqa: PLR0911 - one for each way of being visible
         self, facts: Facts, scope: str, name: str, dialect: Dialect, *, inner: str
     ) -> Resolution:
         is_type = bool(scope) and facts.kind(scope) in TYPE_KINDS
-        # An `impl` block or a receiver names a type that another file may define.
+        # An `impl` block or a receiver names a type that may be defined in another file.
         is_body = is_type or (bool(scope) and not facts.kind(scope))
         if is_body and not dialect.implicit_self and scope != inner:
             return UNRESOLVED  # names of a class body are not visible in its methods
@@ -238,7 +238,7 @@ class Resolver:
         return self.join([self._linked(facts, link, link.scope) for link in links])
 
     def _linked(self, facts: Facts, link: ResolutionLink, scope: str) -> Resolution:
-        """What a variable holds: by its declared type, or by what is assigned to it."""
+        """The value of a variable, by its declared type or by its assignments."""
         if link.kind in ("type", "atype"):
             return self.of_type(facts, scope, link.value)
         return self.evaluate(facts, scope, link.value).weaker(Precision.LIKELY)
@@ -257,7 +257,7 @@ class Resolver:
             if types or found.entities == EXTERNAL.entities:
                 return Resolution(tuple(types), found.precision, found.closed) if types else EXTERNAL
             if not found.closed and not any(one.kind is EntityKind.DEFINITION for one in found.entities):
-                break  # only a member or a variable of the same name hides a type from the inside
+                break  # only a member or a variable of the same name shadows a type inside it
         return UNRESOLVED
 
     def _is_type(self, entity: Entity) -> bool:
@@ -293,13 +293,13 @@ class Resolver:
         return EXTERNAL if facts.kind(qualified) in CALLABLE_KINDS else UNRESOLVED
 
     def _missing(self, facts: Facts, entity: Entity, name: str) -> Resolution:
-        """A member that no type of the repository has; some calls only hand on what they are called on."""
+        """A member that no type of the repository has; some such calls return their receiver."""
         if name in self.dialect(facts).transparent and entity.kind is EntityKind.INSTANCE:
             return Resolution((entity,), Precision.LIKELY)
         return UNRESOLVED
 
     def _of_module(self, place: str, name: str) -> Resolution:
-        """What a module exports. Modules may re-export each other in a circle (`pub use super::*`)."""
+        """A name that a module exports. Modules may re-export each other in a cycle (`pub use super::*`)."""
         family, _, inner = place.partition("|")
         dialect = self._families.get(family)
         if dialect is None:
@@ -349,7 +349,7 @@ class Resolver:
     # --- values
 
     def call(self, entity: Entity) -> Resolution:
-        """What calling it gives."""
+        """The result of calling an entity."""
         if entity.kind in (EntityKind.EXTERNAL, EntityKind.SUPER):
             return Resolution((entity,))
         if entity.kind is not EntityKind.DEFINITION:
@@ -392,7 +392,8 @@ class Resolver:
         return self._each(self.member(entity, "__getitem__"), self.call)
 
     def _value(self, entity: Entity) -> Resolution:
-        """What a definition holds: the value of a variable, what a property gives; anything else is itself."""
+        """The value of a definition: of a variable its value, of a property its result; otherwise the definition
+        itself."""
         if entity.kind is not EntityKind.DEFINITION:
             return Resolution((entity,))
         kind = self._kind(entity.node)
@@ -408,7 +409,7 @@ class Resolver:
         return self._once(key, lambda: self._held(facts, entity.node.qualified))
 
     def _held(self, facts: Facts, qualified: str) -> Resolution:
-        """The value of a variable; of one that only renames another, the value of that."""
+        """The value of a variable; for an alias of another variable, the value of that one."""
         container, _, name = qualified.rpartition(".")
         bound = facts.links.bindings.get((container, name), ())
         return self._each(self._bound(facts, bound), self._value) if bound else UNRESOLVED

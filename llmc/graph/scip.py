@@ -1,8 +1,8 @@
-"""Reads an `index.scip`: which symbol is at which place, as a compiler or type checker found it.
+"""Reads an `index.scip`: which symbol is at which place, as found by a compiler or type checker.
 
-SCIP is protobuf (github.com/sourcegraph/scip, scip.proto); of its messages only documents, their occurrences and the
-relations of symbols are read here. The input is a file that anybody may have written: sizes are bounded, unknown
-fields skipped, and whatever does not fit raises `ScipError`.
+SCIP is protobuf (github.com/sourcegraph/scip, scip.proto); only documents, their occurrences and the relations of
+symbols are read. The input is untrusted: sizes are bounded, unknown fields are skipped, and invalid data raises
+`ScipError`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read_scip(data: bytes) -> Iterator[ScipDocument]:
 
 
 def document_spans(data: memoryview) -> dict[str, tuple[int, int]]:
-    """path → where its document lies; nothing of it is read but the path."""
+    """path → where its document is in the data; only the path is parsed."""
     spans: dict[str, tuple[int, int]] = {}
     for number, value, start in fields(data):
         if number == 2 and isinstance(value, memoryview):  # noqa: PLR2004 - Index.documents
@@ -85,7 +85,7 @@ def document_spans(data: memoryview) -> dict[str, tuple[int, int]]:
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview, int]]:
-    """(field number, value, where the value begins) of a message."""
+    """(field number, value, start of the value) of each field of a message."""
     at, size = 0, len(data)
     while at < size:
         key, at = _varint(data, at)

@@ -25,9 +25,10 @@ __all__ = ["SCIP_FILE", "ScipIndex", "descriptor_name", "open_scip"]
 
 SCIP_FILE = "index.scip"
 LARGEST = 128 << 20
-# Parsed documents that are kept; each takes some 200 bytes for every occurrence.
+# Number of parsed documents that are cached; each takes about 200 bytes per occurrence.
 MOST_KEPT = 200
-# Share of definitions that may be elsewhere than noted; of uses half, since aliases are written otherwise.
+# Share of definitions that may be missing at their recorded places; half of that for uses, since aliases have other
+# names.
 MISPLACED = 0.1
 MOST_CANDIDATES = 60
 _DESCRIPTOR = re.compile(r"(?:`((?:[^`]|``)*)`|([\w$+-]+))(?:\([^)]*\)\.|[#./:!])$|[(\[](?:`([^`]*)`|([\w$+-]+))[)\]]$")
@@ -42,7 +43,7 @@ def descriptor_name(symbol: str) -> str:
 
 
 class Checked(NamedTuple):
-    """A document that fits its file: symbols by (line, name), and where it defines symbols."""
+    """A document that matches its file: symbols by (line, name), and where it defines symbols."""
 
     used: dict[tuple[int, str], frozenset[str]]
     defined: dict[str, tuple[int, str]]  # symbol → line, name
@@ -60,7 +61,7 @@ class ScipIndex:
         return path in self._spans
 
     def document(self, project: Project, facts: Facts) -> Checked | None:
-        """What the index says of a file, if that still fits it."""
+        """The index data of a file, if it still matches the file."""
         key = (facts.path, facts.doc)
         if facts.path not in self._spans:
             return None
@@ -80,7 +81,7 @@ class ScipIndex:
         return _checked(document, project.text(path).split("\n"))
 
     def reference(self, project: Project, facts: Facts, reference: Reference) -> Resolution | None:
-        """What a use means; None where the index does not tell."""
+        """The target of a use; None if the index does not contain it."""
         document = self.document(project, facts)
         symbols = document.used.get((reference.line, reference.name)) if document else None
         if not symbols:
@@ -109,7 +110,7 @@ class ScipIndex:
         return None
 
     def _candidates(self, project: Project, own: int, name: str, symbol: str) -> list[int]:
-        """Files that define the name, those first whose own name is part of the symbol, as it is for most indexers."""
+        """Files that define the name; first those whose file name is part of the symbol, as with most indexers."""
         docs = [doc for doc in project.defining(name) if doc != own]
         if len(docs) > MOST_CANDIDATES:
             stems = {doc: project.path(doc).rpartition("/")[2].partition(".")[0] for doc in docs}
@@ -117,7 +118,7 @@ class ScipIndex:
         return [own, *docs[:MOST_CANDIDATES]]
 
     def implementing(self, project: Project, node: GraphNode) -> list[GraphNode]:
-        """Types and members that a compiler found to implement a definition, in files that define the same name."""
+        """The implementations of a definition according to the compiler, in files that define the same name."""
         facts = project.facts(node.doc)
         document = self.document(project, facts) if facts else None
         if facts is None or document is None:
@@ -182,7 +183,7 @@ def _checked(document: ScipDocument, lines: list[str]) -> Checked | None:
 
 
 def open_scip(project: Project) -> tuple[ScipIndex | None, str]:
-    """The index of a root, or why there is none: empty where there is no such file."""
+    """The index of a root, or why there is none; the reason is empty if the file does not exist."""
     size = project.size(SCIP_FILE)
     if size is None:
         return None, ""

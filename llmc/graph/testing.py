@@ -1,4 +1,4 @@
-"""Is this a test? By what marks it (`#[test]`, `@Test`, `cfg(test)`), by its framework, and by where it lies."""
+"""Is this a test? Decided by its markers (`#[test]`, `@Test`, `cfg(test)`), its framework, and its path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_test", "is_test_case"]
 
-# Languages whose tests lie in files of their own; looking for marks would unpack every document that is called.
+# Languages with tests in separate files; looking for markers would unpack every document that is called.
 UNMARKED = frozenset({"go", "c"})
 
 
@@ -21,7 +21,7 @@ def is_test(facts: Facts, qualified: str) -> bool:
 
 
 def is_marked(facts: Facts, qualified: str) -> bool:
-    """Whether it or something around it is marked as a test."""
+    """Whether the definition or something around it is marked as a test."""
     if facts.language in UNMARKED:
         return False
     while qualified:

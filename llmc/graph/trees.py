@@ -1,7 +1,7 @@
 """Trees of calls: what a definition calls, and what calls it, some levels deep.
 
-Callees are in the order of the source. A definition is expanded once: where it is called again further down, only
-its name is listed. Limits are reported, and the end of a function is never cut.
+Callees are in source order. A definition is expanded once; further calls of it are listed by name only. Reached limits
+are reported, and the end of a function is never cut off.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ DEEPEST = 10
 
 @dataclass(frozen=True)
 class TreeEdge:
-    """One edge of a tree. `lines` are where the source uses it; `by_value` where it is passed on instead of called;
-    `through` names the events that connect the two, where nothing else does."""
+    """One edge of a tree. `lines` are where the source uses it; `by_value` if it is passed on instead of called;
+    `through` names the events that connect the two if nothing else does."""
 
     node: GraphNode
     lines: tuple[int, ...]
@@ -87,8 +87,8 @@ def callees(
     everything: bool = False,
     skipped: Callable[[str, str], bool] | None = None,
 ) -> Tree:
-    """`everything`: with logging, error wrapping, database sessions and the like, whose names are else only counted.
-    `skipped` tells by path and qualified name what is left out with all that it calls."""
+    """`everything` includes logging, error wrapping, database sessions and similar plumbing, which is otherwise only
+    counted by name. `skipped` decides by path and qualified name what is omitted together with its calls."""
     tree = Tree(node, everything=everything, skipped=skipped)
     top = _level(graph, tree, {node: body_of(graph, node) or node}, guesses=guesses)[node]
     shown = {node, *(branch.node for branch in top)}
@@ -99,7 +99,7 @@ def callees(
 def _grown(
     graph: Graph, tree: Tree, branches: list[TreeEdge], depth: int, shown: set[GraphNode], *, guesses: bool
 ) -> tuple[TreeEdge, ...]:
-    """Level by level, so that what is called directly is never listed only further down."""
+    """Grown level by level, so a direct call is never listed only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
     bodies = {branch.node: branch.node if branch.through else body_of(graph, branch.node) for branch in branches}
@@ -133,7 +133,8 @@ def _grown(
 def _level(
     graph: Graph, tree: Tree, bodies: Mapping[GraphNode, GraphNode | None], *, guesses: bool
 ) -> dict[GraphNode, list[TreeEdge]]:
-    """What each definition calls. `bodies` maps it to what runs when it is called: of a receiver of events all."""
+    """The calls of each definition. `bodies` maps a definition to the functions that run when it is called: for an
+    event receiver, all of them."""
     found: dict[GraphNode, list[TreeEdge]] = {}
     for node, body in bodies.items():
         is_cut = tree.left <= 0
@@ -155,8 +156,8 @@ def _implementations(graph: Graph, node: GraphNode, found: Implementing) -> list
 
 
 def body_of(graph: Graph, node: GraphNode) -> GraphNode | None:
-    """What runs when it is called: of a type its constructor, perhaps an inherited one; None if it has none here. Its
-    methods do not run."""
+    """The function that runs on a call: for a type its constructor, perhaps an inherited one; None if it has none
+    here. Methods of the type do not run."""
     facts = graph.project.facts(node.doc)
     if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
         return node
@@ -183,7 +184,7 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
 
 
 def _steps(graph: Graph, tree: Tree, together: dict[GraphNode, list[Edge]]) -> Iterator[tuple[GraphNode, list[Edge]]]:
-    """Without plumbing and what is to be skipped, which are counted."""
+    """Without plumbing and skipped definitions, which are counted."""
     project = graph.project
     for target, several in together.items():
         if tree.skipped is not None and tree.skipped(project.path(target.doc), target.qualified):
@@ -197,13 +198,13 @@ def _steps(graph: Graph, tree: Tree, together: dict[GraphNode, list[Edge]]) -> I
 
 
 def _is_common(name: str) -> bool:
-    """Whether an unresolved call of this name says nothing: a library has it, or it is no step of a flow."""
+    """Whether an unresolved call of this name is not worth listing: a library defines it, or it is plumbing."""
     return name in LIBRARY_NAMES or is_incidental(GraphNode(0, name)) or is_incidental(GraphNode(0, f"_.{name}"))
 
 
 def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode) -> TreeEdge:
-    """Edges between the same two definitions; reading a property calls it, and so does `task.delay()`."""
-    # Whether it is a property takes its document to be unpacked, which calls alone need not.
+    """All edges between the same two definitions. Reading a property calls it, and so does `task.delay()`."""
+    # Only a property requires unpacking its document; calls do not.
     facts = graph.project.facts(target.doc) if any(edge.site.kind == "use" for edge in edges) else None
     is_property = facts is not None and facts.is_property(target.qualified)
     kinds: set[str] = set()
@@ -223,7 +224,7 @@ def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode)
 
 
 def deferring(graph: Graph, edge: Edge) -> str:
-    """`.delay()` where a task is called through one of its members, to be run later or elsewhere."""
+    """For `.delay()`, where a task is called through one of its members to be run later or elsewhere."""
     uses = graph.project.references(edge.site.doc).get(edge.site.container, ())
     for one in uses:
         is_here = one.kind == "call" and edge.site.line <= one.line <= edge.site.line + 1
@@ -233,7 +234,7 @@ def deferring(graph: Graph, edge: Edge) -> str:
 
 
 def _is_called(graph: Graph, edge: Edge) -> bool:
-    """Calls of functions, types and variables that hold a function, and functions that are passed as values."""
+    """Calls of functions, types and variables that hold a function, and functions passed as values."""
     facts = graph.project.facts(edge.target.doc)
     kind = facts.kind(edge.target.qualified) if facts else ""
     if edge.through:
@@ -242,7 +243,7 @@ def _is_called(graph: Graph, edge: Edge) -> bool:
 
 
 def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:
-    """What uses it, and what uses that; every kind of use but imports."""
+    """The uses of a definition, and their uses, and so on; all kinds of use except imports."""
     tree = Tree(node)
     tree.branches = _users(graph, tree, node, min(depth, DEEPEST), {node}, guesses=guesses)
     known = {(branch.site_doc, line) for branch in tree.branches for line in branch.lines}
@@ -264,13 +265,13 @@ def _users(
 ) -> tuple[TreeEdge, ...]:
     edges = graph.incoming(node)
     tree.complete = tree.complete and edges.complete
-    told = edges.edges
+    listed = edges.edges
     if guesses:
-        told = [*told, *edges.guesses]
+        listed = [*listed, *edges.guesses]
     elif node == tree.node:
         tree.guessed = edges.guesses
     together: dict[GraphNode, list[Edge]] = {}
-    for edge in told:
+    for edge in listed:
         together.setdefault(edge.source, []).append(edge)
     branches = [_branch(graph, several, source, node) for source, several in together.items()]
     tree.left -= len(branches)

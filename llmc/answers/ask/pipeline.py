@@ -77,9 +77,9 @@ def research_first(context: AskContext) -> tuple[ResearchReport, RoleOutcome]:
     places = tuple(place for listed in report.places.values() for place in listed)
     exact = is_answer(report.places.get("locator", ()))
     if not exact and (context.route.kind is QuestionKind.DOCS or not value.references):
-        said = documented(context.brief, context.toolbox)
-        if said is not None:
-            return replace(report, places={"docs": said.places}), said
+        documentation = documented(context.brief, context.toolbox)
+        if documentation is not None:
+            return replace(report, places={"docs": documentation.places}), documentation
     return report, RoleOutcome(bounded(value), unique_places(places))
 
 

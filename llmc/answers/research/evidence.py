@@ -44,7 +44,7 @@ __all__ = [
 # Weight of words in the name relative to words in the lines: a name summarizes what the definition is about.
 NAME_WEIGHT = 1.5
 CONTAINER_WEIGHT = 0.7
-# What is written short in names and in full in questions, as stems.
+# Words that are abbreviated in names and spelled out in questions, as stems.
 SHORT = {
     "argu": "arg", "directory": "dir", "configur": "config", "maximum": "max", "minimum": "min", "environ": "env",
     "number": "num", "message": "msg", "parameter": "param", "param": "param", "database": "db", "option": "opt",
@@ -53,10 +53,12 @@ SHORT = {
 NAME_WITHIN = 30
 
 
-# Weights of the score within the file, of the words in the text and in the name, compared with all candidates, and of
-# what seldom answers: types and definitions of three lines. Fitted on 72 questions without a name; see decision 135.
+# Weights of the score within the file, of the words in the text and in the name compared with all candidates, and of
+# definitions that seldom answer (types, three-line definitions). Fitted on 72 questions without a name; see decision
+# 135.
 IN_FILE, BODY, NAME, TYPE, TINY = 3.5, 3.0, 1.0, -0.8, -1.4
-# A further place of a file that ranks as high as the place before it: two files say more than two places in one.
+# Weight of a further place in a file that ranks as high as the place before it: two files say more than two places in
+# one.
 REPEATED = -0.3
 TINY_LINES = 3
 LONGEST_COMMENT, LONGEST_TEXT = 6, 150
@@ -114,13 +116,13 @@ def terms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def loose(term: str) -> str:
-    """A stem that word forms share which the index keeps apart: `name`, `named` and `naming`; `arg` and `argument`."""
+    """A stem shared by word forms that the index keeps apart: `name`, `named` and `naming`; `arg` and `argument`."""
     term = SHORT.get(term, term)
     return re.sub(r"(?<=\w{3})(?:ing|ed|ies|es|e|y|i|s)$", "", term)
 
 
 def loose_terms(text: str) -> frozenset[str]:
-    """The terms of a question, as `loose_words` has them."""
+    """The terms of a question, reduced as by `loose_words`."""
     return frozenset(map(loose, terms_of(text)))
 
 
@@ -151,8 +153,8 @@ def score_places(file: FileHits, terms: frozenset[str], toolbox: RoleToolbox) ->
 
 
 def rank_units(by_file: Iterable[Sequence[ScoredUnit]], question: str) -> list[ScoredUnit]:
-    """The places of several files, best first, by what tells them apart from each other: a word that most candidates
-    have says little about one of them, even if it is rare elsewhere."""
+    """The places of several files, best first, by the words that distinguish them from each other: a word that most
+    candidates have says little about any of them, even if it is rare elsewhere."""
     units = [one for found in by_file for one in found]
     asked = wanted(to_base_form(question))
     bodies, names = (

@@ -69,7 +69,7 @@ class ImproveTask:
 
 
 def improve(part: ImproveTask) -> RoleOutcome:
-    """The floor, improved by the model; ModelError when the model fails or cites nothing that it was shown."""
+    """The floor, improved by the model; ModelError if the model fails or cites only places that it was not shown."""
     shown, settings = ShownLines(), part.settings
     task = ModelTask(
         part.provider,
@@ -161,17 +161,17 @@ def evidence_excerpt(toolbox: RoleToolbox, brief: Brief, place: ResultPlace, sho
     return f"{brief.reference(place)} {place.name} {place.says}".rstrip() + f"\n{excerpt}"
 
 
-def verified(said: Result, floor: RoleOutcome, is_real: Callable[[str], bool]) -> RoleOutcome:
+def verified(proposed: Result, floor: RoleOutcome, is_real: Callable[[str], bool]) -> RoleOutcome:
     """The model's statements whose places are real, on top of the floor; ModelError when none of its places is."""
     base = floor.result
-    references = tuple(one for one in said.references if is_real(one))
+    references = tuple(one for one in proposed.references if is_real(one))
     if not references:
         raise ModelError("the model did not answer", reason="it cited no place that it was shown")
-    findings = tuple(text for text in said.key_findings if all(map(is_real, cited_places(text))))
+    findings = tuple(text for text in proposed.key_findings if all(map(is_real, cited_places(text))))
     keeps = [base.summary] if base.confidence is Confidence.HIGH else []
-    has_real_summary = all(map(is_real, cited_places(said.summary)))
-    summary = " ".join([*keeps, said.summary]) if has_real_summary else base.summary
-    dropped = len(said.references) - len(references) + len(said.key_findings) - len(findings)
+    has_real_summary = all(map(is_real, cited_places(proposed.summary)))
+    summary = " ".join([*keeps, proposed.summary]) if has_real_summary else base.summary
+    dropped = len(proposed.references) - len(references) + len(proposed.key_findings) - len(findings)
     counted = (
         f"{dropped} statements of the model cited places that it was not shown; they were dropped."
         if dropped > 1
@@ -181,14 +181,14 @@ def verified(said: Result, floor: RoleOutcome, is_real: Callable[[str], bool]) -
         summary,
         (*references, *base.references),
         (*findings, *base.key_findings, *(() if base.summary in summary else (base.summary,))),
-        min(said.confidence, base.confidence, key=ORDER.index),
-        " ".join(filter(None, (said.notes, base.notes, counted if dropped else ""))) or None,
+        min(proposed.confidence, base.confidence, key=ORDER.index),
+        " ".join(filter(None, (proposed.notes, base.notes, counted if dropped else ""))) or None,
     )
     return replace(floor, result=bounded(result))
 
 
 def new_places(outcome: RoleOutcome, part: ImproveTask) -> list[ResultPlace]:
-    """The places that the model found and the floor does not have, so that interfaces can open them."""
+    """The places that the model found in addition to the floor, so that interfaces can open them."""
     known = {place.key for place in outcome.places}
     found = (part.toolbox.located(one, several=part.brief.several) for one in outcome.result.references)
     added = {place.key: place for place in found if place is not None and place.line and place.key not in known}

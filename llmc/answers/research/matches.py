@@ -1,4 +1,4 @@
-"""Values that a `RoleToolbox` returns, and how near one path is to another."""
+"""Values that a `RoleToolbox` returns, and the distance between two paths."""
 
 from __future__ import annotations
 

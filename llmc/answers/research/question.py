@@ -29,8 +29,8 @@ MOST_KEYWORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """`sure`: it can only be an identifier, so without it there is no answer. An acronym may also be a plain word.
-    A file name such as `robots.txt` may occur, but has no definition."""
+    """`sure`: it can only be an identifier, so there is no answer without it. An acronym may also be a plain word. A
+    file name such as `robots.txt` may occur, but has no definition."""
 
     text: str
     sure: bool
@@ -95,7 +95,7 @@ _TAIL = re.compile(
     )?[\s?.!:;,]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-# "… ? Show me an example" says how to answer and not what to look for.
+# "… ? Show me an example" says how to answer, not what to look for.
 _REQUEST = re.compile(r"(?<=[?.])\s+(?:please\s+)?(?:show|give|list|explain)\b[^?.]{0,60}[?.]?$", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*")
@@ -137,7 +137,7 @@ _LISTED = (
     r"(?:of|from|to|extend(?:s|ing)?|implement(?:s|ing)?|inherits?|overrides?|subclass(?:es|ing)?|throws?|raises?"
     r"|returns?|calls?|uses?)"
 )
-# What a question of each type names; the first pattern that matches decides.
+# The target of a question, by type; the first pattern that matches decides.
 _TARGETS: dict[QuestionType, tuple[str, ...]] = {
     QuestionType.CALLERS: (
         rf"(?:who|what|which\s[\w\s]{{1,30}}?)\s(?:else\s|all\s)?{_VERB}\s(?P<target>.+)",
@@ -173,7 +173,7 @@ _NOUN = re.compile(rf"\s+{_NOUNS}$", re.IGNORECASE)
 
 
 def target_of(text: str, kind: QuestionType) -> str:
-    """What the question names: `Flask.make_response` of "what breaks if I change the signature of …?"."""
+    """The target of the question: `Flask.make_response` in "what breaks if I change the signature of …?"."""
     for pattern in _TARGETS.get(kind, ()):
         match = re.search(pattern, text, re.IGNORECASE if kind is not QuestionType.LIST else 0)
         if match:
@@ -235,7 +235,7 @@ def names_of(text: str, subject: str, target: str, kind: QuestionType) -> list[N
 
 
 def is_compound(name: str) -> bool:
-    """Whether it contains an underscore, a separator or an inner capital, as no plain word does."""
+    """Whether it contains an underscore, a separator or an inner capital, unlike any plain word."""
     return bool(re.search(r"[_$#.:>]", name.strip("_.:"))) or name[1:] != name[1:].lower() or name.startswith("__")
 
 

@@ -150,7 +150,7 @@ _COMPILED = [
     (kind, re.compile(" ".join(part.strip() for part in rule.split("\n")), re.IGNORECASE | re.VERBOSE | re.MULTILINE))
     for kind, rule in _RULES
 ]
-# A question that begins so asks for an explanation, even if it mentions a default or a version on the way.
+# A question that begins like this asks for an explanation, even if it mentions a default or a version on the way.
 _EXPLAINS = re.compile(
     r"^\W*(?:how\ (?:does|do|is|are|was|were|did|exactly)\b|why\b|what\ happens\b|explain\b|describe\b)",
     re.IGNORECASE | re.VERBOSE,
@@ -195,11 +195,11 @@ def types_of(text: str) -> tuple[QuestionType, ...]:
 
 
 def _is_statement(text: str) -> bool:
-    """Whether the text says something instead of asking for it: perhaps a message, pasted without its `Error:`."""
+    """Whether the text is a statement rather than a question: perhaps a message, pasted without its `Error:`."""
     return "?" not in text and not _ASKS.match(text) and len(text.split()) >= SHORTEST_MESSAGE
 
 
 def _is_output(text: str) -> bool:
-    """Whether several lines were pasted that do not ask anything themselves: a message or a log."""
+    """Whether several lines were pasted that contain no question: a message or a log."""
     lines = [line for line in text.splitlines() if line.strip()]
     return len(lines) > 1 and not _ASKS.match(lines[0]) and not any(_ASKS.match(line) for line in lines[-1:])

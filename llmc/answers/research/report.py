@@ -51,7 +51,7 @@ TITLES = {
     "message": "message defined at",
 }
 MOST_PLACES, MOST_FURTHER = 7, 11
-# Beside four explained definitions.
+# When four definitions are explained as well.
 MOST_PLACES_OF_FLOW = 5
 # (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
 CUTS = (
@@ -66,7 +66,7 @@ CUTS = (
     (1, 0, 60),
 )
 STATISTICS = frozenset({"progress", "constraints", "types"})
-# What every report must have; the first and the last always remain.
+# Fields of every report; the first and the last always remain.
 REQUIRED = ("question", "rootsSearched", "locator", "synthesis")
 
 
@@ -186,13 +186,13 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: 
     keys = ["analyzer", "locator", "patterns"]
     own = [key for key in report.places if key not in {*keys, "thoughts_analyzer", "thoughts_locator"}]
     if examples and report.places.get("patterns"):
-        keys = ["patterns"]  # places that search found are no examples
+        keys = ["patterns"]  # places found by search are not examples
     for key in [*keys, *own, "thoughts_analyzer", "thoughts_locator"]:
         for place in report.places.get(key, ()):
             found = category_of(place.path) if by_category else "where"
             title = TITLES.get(place.section, found if key == "locator" else key)
             if place.section == ALSO or (place.of not in {"", head} and place.section != "definition"):
-                continue  # what surrounds a second definition is left to a question about it
+                continue  # the surroundings of a second definition are left to a question about it
             if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < most):
                 repeated = place.section == "definition" and not seen and not examples  # the first line has its text
                 seen.add(place.key)
@@ -211,7 +211,7 @@ def item_of(place: ResultPlace, shown: Mapping[str, str]) -> Item:
     head = f"{shown.get(place.root, '')}{place.path}:{place.line}"
     name = "" if place.section == "data" else place.name
     first = " ".join(part for part in (head, name, f"· {place.says}" if place.says else "") if part)
-    # Lines of a definition are picked out of it, so each says which one it is.
+    # These lines are selected from a definition, so each of them says which one.
     numbered = place.section == "definition"
     rows = (Row(first), *(Row(f"  {number} {text}" if numbered else f"  {text}") for number, text in place.rows))
     return Item(rows, "", place.root, place.path, place.line, place.end)

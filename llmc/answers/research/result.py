@@ -179,7 +179,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def with_note(result: Result, note: str, instead_of: Iterable[str] = ()) -> Result:
-    """The result with this note, once, and without the notes that it says as well."""
+    """The result with this note, once, and without the notes that it repeats."""
     notes = result.notes or ""
     for other in instead_of:
         notes = notes.replace(other, "")

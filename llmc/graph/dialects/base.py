@@ -23,7 +23,7 @@ def module_entity(family: str, place: str) -> Resolution:
 
 
 def shared_folders(one: str, other: str) -> int:
-    """How many leading folders two paths share."""
+    """The number of leading folders that two paths share."""
     shared = 0
     for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
         if left != right:
@@ -45,26 +45,26 @@ class Dialect:
     by_arity = False
     is_structural = False
     constructors: frozenset[str] = frozenset({"__init__", "constructor", "__new__"})
-    # Calls that give back what they are called on, or what it wraps.
+    # Calls that return their receiver, or the value that it wraps.
     transparent: frozenset[str] = frozenset()
 
     def __init__(self, project: Project) -> None:
         self.project = project
 
     def module(self, facts: Facts, module: str) -> Resolution:  # noqa: ARG002 - for those that have modules
-        """What an import statement of this file names."""
+        """The module that an import statement of this file names."""
         return UNRESOLVED
 
     def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - as above
-        """What a module calls by this name."""
+        """The definition that a module exports under this name."""
         return UNRESOLVED
 
     def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
-        """What is visible in a file without an import, besides its own definitions."""
+        """Names visible in a file without an import, besides its own definitions."""
         return UNRESOLVED
 
     def head(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution | None:
-        """What a word at the beginning of a chain means here and nowhere else; None if it is a name like any other."""
+        """A special meaning of the first word of a chain; None if it is an ordinary name."""
         if name in self.selves:
             return self._owned(resolver, facts, scope, EntityKind.INSTANCE)
         if name in self.own_types:
@@ -78,17 +78,17 @@ class Dialect:
         return None if owner is None else Resolution((Entity(kind, owner),))
 
     def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - as above
-        """The type whose code a scope is."""
+        """The type that a scope belongs to."""
         found = facts.enclosing_type(scope)
         return facts.node(found) if found else None
 
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:  # noqa: ARG002
-        """(facts, qualified name) of the members of a type that are called so, wherever they are defined."""
+        """(facts, qualified name) of the members of a type with this name, wherever they are defined."""
         inner = f"{qualified}.{name}" if qualified else name
         return [(facts, inner)] if facts.defines(inner) else []
 
     def fits(self, node: GraphNode, name: str) -> bool:  # noqa: ARG002 - where type arguments tell types apart
-        """Whether a definition in scope is the one that is written so."""
+        """Whether a definition in scope matches a name as it is written."""
         return True
 
     def is_callable_by_name(self, facts: Facts, qualified: str) -> bool:  # noqa: ARG002 - for those that hide members
@@ -96,7 +96,7 @@ class Dialect:
         return True
 
     def extension(self, facts: Facts, name: str) -> Resolution:  # noqa: ARG002 - for those that have them
-        """A function that is called like a member of a type that does not have it."""
+        """An extension function: called like a member of a type that does not define it."""
         return UNRESOLVED
 
     def bases(self, facts: Facts, qualified: str) -> list[tuple[Facts, str, str]]:
@@ -104,11 +104,11 @@ class Dialect:
         return [(facts, qualified.rpartition(".")[0], one) for one in facts.links.bases.get(qualified, ())]
 
     def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> Implementing:  # noqa: ARG002 - others look for them
-        """Types that implement an interface without naming it; none if more than `most` files would be looked at."""
+        """Types that implement an interface implicitly; none if more than `most` files would have to be read."""
         return Implementing()
 
     def imported(self, resolver: Resolver, facts: Facts, target: str) -> Resolution:
-        """What `module#name` of an import or export of this file stands for."""
+        """The definition that `module#name` of an import or export of this file refers to."""
         module, _, name = target.rpartition("#")
         if not module:
             return resolver.name(facts, "", name)

@@ -69,7 +69,7 @@ class CFamily(Dialect):
         return found
 
     def _visible(self, facts: Facts, node: GraphNode) -> bool:
-        """A static function of another source file is not."""
+        """False for a static function of another source file."""
         if node.doc == facts.doc:
             return True
         other = self.project.facts(node.doc)
@@ -91,7 +91,7 @@ class CFamily(Dialect):
         return node.doc == facts.doc, self._included(facts, path), shared_folders(facts.path, path)
 
     def _included(self, facts: Facts, path: str) -> bool:
-        """Whether a file includes another, or the header beside it."""
+        """Whether a file includes another one, or the header next to it."""
         stem = posixpath.splitext(path)[0]
         for link in facts.links.imports.get("*", ()):
             included = link.value.rpartition("#")[0]
@@ -100,7 +100,7 @@ class CFamily(Dialect):
         return False
 
     def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - as above
-        """Of `void Foo::bar() {}` the class Foo, which a header defines."""
+        """For `void Foo::bar() {}`, the class Foo, which a header defines."""
         found = facts.enclosing_type(scope)
         if found:
             return facts.node(found)
@@ -109,7 +109,7 @@ class CFamily(Dialect):
         return nodes[0] if len(nodes) == 1 else None
 
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
-        """The definition outside of the class rather than its declaration inside."""
+        """The definition outside the class rather than its declaration inside."""
         inner = f"{qualified}.{name}"
         nodes = [node for node in self._defined(name, inner) if self._has_body(node)]
         elsewhere = [node for node in nodes if node.doc != facts.doc]

@@ -77,7 +77,7 @@ class CSharp(Dialect):
         return container or (facts.links.packages[0] if facts.links.packages else "")
 
     def _nearest(self, origin: Facts, nodes: list[GraphNode]) -> Resolution:
-        """Parts of a partial class are one type: the nearest file represents all."""
+        """The parts of a partial class are one type, represented by the nearest file."""
         nearest = max(
             nodes, key=lambda node: (node.doc == origin.doc, shared_folders(origin.path, self.project.path(node.doc)))
         )
@@ -90,7 +90,8 @@ class CSharp(Dialect):
         return module_entity(self.family, f"{place}.{name}")
 
     def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
-        """The own namespace and those around it, then those that the project imports everywhere."""
+        """Names of the file's namespace and the enclosing ones, then of namespaces that the project imports
+        everywhere."""
         for namespace in self._around(facts, scope):
             if found := self._in_namespace(namespace, name):
                 return self._nearest(facts, found)
@@ -100,7 +101,7 @@ class CSharp(Dialect):
         return EXTERNAL if name[:1].isupper() and not self._is_member(name) else UNRESOLVED
 
     def _is_member(self, name: str) -> bool:
-        """Methods are written as types are: a name that some type has may be inherited."""
+        """Methods are capitalized like types, so a name that some type has may be an inherited member."""
         return bool(self.project.defining(name.rstrip(GENERIC)))
 
     def _around(self, facts: Facts, scope: str) -> Iterator[str]:
@@ -138,7 +139,7 @@ class CSharp(Dialect):
         return []
 
     def extension(self, facts: Facts, name: str) -> Resolution:
-        """A method that is called on a value and defined elsewhere: `static void Log(this Order order)`."""
+        """An extension method, called on a value: `static void Log(this Order order)`."""
         docs = self.project.defining(name)[:MOST_DEFINING]
         self.project.load(docs)
         nodes: dict[GraphNode, None] = {}

@@ -19,7 +19,7 @@ __all__ = ["Ecma"]
 ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte", ".astro")
 WRITTEN = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 CONFIGS = ("tsconfig.json", "jsconfig.json", "tsconfig.base.json")
-DEEPEST = 8  # configurations that extend each other
+DEEPEST = 8  # longest chain of configurations that extend each other
 ENTRIES = ("source", "types", "module", "main")
 
 
@@ -47,7 +47,7 @@ class Ecma(Dialect):
         return self._package(module) or EXTERNAL
 
     def _file(self, place: str) -> Resolution | None:
-        """A path as it is imported: with or without its ending, or a folder with an index file."""
+        """The file of an import path: with or without its extension, or a folder with an index file."""
         place = "" if place == "." else place
         if place.startswith(".."):
             return None
@@ -59,7 +59,7 @@ class Ecma(Dialect):
         return None if doc is None else module_entity(self.family, self.project.path(doc))
 
     def _mapped(self, folder: str, module: str) -> Iterator[str]:
-        """Where `paths` and `baseUrl` of the nearest configuration put a module."""
+        """The files that `paths` and `baseUrl` of the nearest configuration map a module to."""
         parts = folder.split("/") if folder else []
         for depth in range(len(parts), -1, -1):
             base = "/".join(parts[:depth])
@@ -81,7 +81,7 @@ class Ecma(Dialect):
             yield posixpath.normpath(posixpath.join(base, module))
 
     def _settings(self, path: str, depth: int) -> dict[str, Any] | None:
-        """`paths`, the folder that they are relative to (`from`), and `base`, if there is a baseUrl."""
+        """`paths`, the folder that they are relative to (`from`), and `base` if there is a baseUrl."""
         if self.project.first([path]) is None or depth == 0:
             return None
         config = self.project.config(path)
@@ -104,7 +104,7 @@ class Ecma(Dialect):
         return found
 
     def _package(self, module: str) -> Resolution | None:
-        """A package of this repository by its name."""
+        """A package of this repository, by name."""
         packages = self.project.memo.get("npm")
         if packages is None:
             packages = self._packages()
@@ -125,7 +125,7 @@ class Ecma(Dialect):
         return found
 
     def _entry(self, folder: str, inner: str) -> Resolution | None:
-        """Source rather than what is built of it."""
+        """The source file of an entry point rather than the built one."""
         if inner:
             tried = [f"{folder}/src/{inner}", f"{folder}/{inner}", f"{folder}/src/{inner}/index"]
         else:
@@ -142,7 +142,7 @@ class Ecma(Dialect):
         facts = self.project.facts_at(place)
         if facts is None:
             return UNRESOLVED
-        if name == "=":  # a whole module of CommonJS
+        if name == "=":  # the whole module, in CommonJS
             return self._assigned(resolver, facts, place)
         for link in facts.links.exports.get(name, ()):
             if link.value != f"#{name}":

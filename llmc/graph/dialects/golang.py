@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Go"]
 
 MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
-# Types with one of the methods of an interface; with more of them these names are too common to look at each type.
+# An interface is skipped if more types than this have one of its methods.
 MOST_EMBEDDING = 200
 DEEPEST = 8
 
@@ -76,7 +76,7 @@ class Go(Dialect):
         return Resolution(tuple(Entity(EntityKind.DEFINITION, node) for node in nodes), precision)
 
     def _of_package(self, folder: str, name: str) -> list[Facts]:
-        """The files of a package that define a name; files for another system define some twice."""
+        """The files of a package that define a name; several may, each for another operating system."""
         project = self.project
         docs = sorted(project.in_folder(folder).intersection(project.defining(name)))
         project.load(docs)
@@ -85,7 +85,7 @@ class Go(Dialect):
         return product or found
 
     def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
-        """The rest of the package; whatever else has no receiver is built in."""
+        """The rest of the package. Any other name without a receiver is built in."""
         found = self.export(resolver, facts.path.rpartition("/")[0], name)
         return found if found.entities else EXTERNAL
 
@@ -98,7 +98,7 @@ class Go(Dialect):
         return [(one, inner) for one in package if one.defines(inner)][:1]
 
     def _embedded(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
-        """An embedded type is a field of its name: `handler.Service.Create()`."""
+        """An embedded type is a field with the type's name: `handler.Service.Create()`."""
         chains = [one for one in facts.links.bases.get(qualified, ()) if one.rstrip("`").rpartition(".")[2] == name]
         nodes = [node for one in chains for node in resolver.evaluate(facts, "", one).nodes()]
         found = [(self.project.facts(node.doc), node.qualified) for node in nodes]
@@ -120,7 +120,7 @@ class Go(Dialect):
         unread = defining[ordered[-1]] if embedding is None else 0
         candidates |= embedding or set()
         for name in ordered[1:]:
-            # Only the packages of the candidates are looked at: thousands of files define a method `Get`.
+            # Thousands of files may define a method `Get`, so only the packages of the candidates are read.
             candidates = {one for one in candidates if self._has(*one, name) or self._promotes(resolver, one, name)}
         declared = {one.name: arity(one) for one in self._declared(facts, qualified)}
         candidates = {one for one in candidates if self._agrees(*one, declared)}
@@ -128,13 +128,13 @@ class Go(Dialect):
         return Implementing(tuple(node for node in found if node is not None), unread)
 
     def _declared(self, facts: Facts, qualified: str) -> list[Symbol]:
-        """The methods that an interface itself declares."""
+        """The methods that an interface declares itself."""
         columns = enumerate(zip(facts.symbols.containers, facts.symbols.kinds, strict=True))
         return [facts.symbols[at] for at, (container, kind) in columns if container == qualified and kind == "method"]
 
     def _agrees(self, folder: str, owner: str, declared: Mapping[str, int | None]) -> bool:
-        """Whether the methods that a type defines itself take as many arguments as the interface says: client and
-        server of a generated service have the same names."""
+        """Whether the methods that a type defines itself take as many arguments as the interface declares: client and
+        server of a generated service have methods of the same names."""
         for name, wanted in declared.items():
             for facts in self._of_package(folder, name):
                 symbol = facts.symbol(f"{owner}.{name}")
@@ -170,8 +170,8 @@ class Go(Dialect):
     def _embedding(
         self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]], most: int
     ) -> set[tuple[str, str]] | None:
-        """Types that define some of the methods and have the rarest one through what they embed; None if the names are
-        too common to look at each type."""
+        """Types that define some of the methods and get the rarest one from an embedded type; None if the names are
+        too common to check every type."""
         others: set[tuple[str, str]] = set()
         if any(len(self.project.defining(name)) > most for name in methods[1:]):
             return None
@@ -182,7 +182,7 @@ class Go(Dialect):
         return {one for one in others if self._promotes(resolver, one, methods[0])}
 
     def _promotes(self, resolver: Resolver, candidate: tuple[str, str], name: str) -> bool:
-        """Whether a type has a method through what it embeds."""
+        """Whether a type gets a method from an embedded type."""
         node = self._type(*candidate)
         return node is not None and bool(resolver.member(Entity(EntityKind.INSTANCE, node), name).nodes())
 
@@ -194,7 +194,7 @@ class Go(Dialect):
 
 
 def arity(method: Symbol) -> int | None:
-    """How many arguments a method takes; None if its signature is cut."""
+    """The number of arguments that a method takes; None if its signature is truncated."""
     _, found, rest = method.signature.partition(f"{method.name}(")
     depth, count, is_empty = 1, 0, True
     for sign in rest if found else "":

@@ -1,4 +1,6 @@
-"""Java: a class is found by its package and name; what a class has or inherits is visible without a receiver."""
+"""Java: a class is found by its package and name; the members that a class has or inherits are visible without a
+receiver.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class Java(Dialect):
         return found
 
     def _nearest(self, origin: Facts, found: list[Facts], name: str) -> Resolution:
-        """Of the same class in several modules of a build, the one nearest to its user."""
+        """If several modules of a build have the same class, the one nearest to the use."""
         nearest = max(found, key=lambda one: shared_folders(origin.path, one.path))
         precision = Precision.EXACT if len(found) == 1 else Precision.LIKELY
         return Resolution((Entity(EntityKind.DEFINITION, GraphNode(nearest.doc, name)),), precision)
@@ -68,7 +70,7 @@ class Java(Dialect):
         return module_entity(self.family, f"{place}.{name}") if name[:1].islower() else UNRESOLVED
 
     def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
-        """The other types of the package; a type that is none of them comes from outside."""
+        """The other types of the package. A type that is not among them comes from outside the repository."""
         for package in facts.links.packages:
             if found := self._in_package(package, name):
                 return self._nearest(facts, found, name)

@@ -1,4 +1,4 @@
-"""Python: modules are files and folders, found from the folders that are not themselves packages."""
+"""Python: modules are files and folders, found from the folders that are not packages themselves."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Python(Dialect):
         return self._anywhere(parts) or EXTERNAL
 
     def _at(self, place: str) -> Resolution | None:
-        """The module at a path without its ending: a file, a package, or a folder without `__init__.py`."""
+        """The module at a path without an extension: a file, a package, or a folder without `__init__.py`."""
         project = self.project
         doc = project.first([f"{place}.py", f"{place}/{PACKAGE}" if place else PACKAGE, f"{place}.pyi"])
         if doc is not None:
@@ -53,7 +53,7 @@ class Python(Dialect):
         return module_entity(self.family, f"{place}/") if place and self._is_folder(place) else None
 
     def _is_folder(self, place: str) -> bool:
-        """Whether Python files lie in it; asked of folders alone that an import names."""
+        """Whether a folder contains Python files; only checked for folders that an import names."""
         folders = self.project.memo.get("python folders")
         if folders is None:
             paths = (path for path in self.project.path_set if path.endswith(".py"))
@@ -63,7 +63,7 @@ class Python(Dialect):
         return place in folders
 
     def _bases(self, path: str) -> Iterator[str]:
-        """Folders that may be on the path of the interpreter, nearest first: a package is not one."""
+        """Folders that may be on the interpreter's path, nearest first; packages are excluded."""
         folders = path.split("/")[:-1]
         for depth in range(len(folders), -1, -1):
             base = "/".join(folders[:depth])
@@ -71,7 +71,7 @@ class Python(Dialect):
                 yield from ("/".join(part for part in (base, one) if part) for one in SOURCES)
 
     def _anywhere(self, parts: list[str]) -> Resolution | None:
-        """A top-level package elsewhere in the repository, if exactly one is called so."""
+        """A top-level package elsewhere in the repository, if exactly one has this name."""
         tops = self.project.memo.get("python tops")
         if tops is None:
             tops = self._tops()

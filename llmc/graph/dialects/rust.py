@@ -74,7 +74,7 @@ class Rust(Dialect):
         return found
 
     def _dependencies(self) -> set[str]:
-        """The crates from outside that the repository names in its manifests."""
+        """The external crates that the manifests of the repository name."""
         memo = self.project.memo
         if "dependencies" not in memo:
             texts = [self.project.text(path) for path in self.project.named("Cargo.toml")]
@@ -88,7 +88,7 @@ class Rust(Dialect):
         return module_entity(self.family, f"{path}{INLINE}{inline}" if inline else path)
 
     def _above(self, path: str, inline: str) -> Resolution:
-        """The module around one: the block or file that it is in."""
+        """The module that contains this one: a block or a file."""
         if inline:
             return self._place(path, inline.rpartition(".")[0])
         folder, _, file = path.rpartition("/")
@@ -105,7 +105,7 @@ class Rust(Dialect):
         return scope
 
     def _root(self, path: str) -> str:
-        """The root file of the crate that a file is in."""
+        """The root file of the crate that contains a file."""
         folders = path.split("/")[:-1]
         for depth in range(len(folders), -1, -1):
             folder = "/".join(folders[:depth])
@@ -116,7 +116,7 @@ class Rust(Dialect):
         return path
 
     def imported(self, resolver: Resolver, facts: Facts, target: str) -> Resolution:
-        """`a::b#c`: step by step from the front."""
+        """Resolves `a::b#c` step by step from the front."""
         module, _, name = target.rpartition("#")
         parts = [part for part in (*module.split("::"), name) if part]
         found = self._first(resolver, facts, parts[0])
@@ -150,7 +150,7 @@ class Rust(Dialect):
         return EXTERNAL if root is None else module_entity(self.family, root)
 
     def _child(self, path: str, inline: str, name: str) -> Resolution | None:
-        """The module inside a module: a block of the same file, or a file of its own."""
+        """The module inside a module: a block of the same file, or another file."""
         facts = self.project.facts_at(path)
         inner = f"{inline}.{name}" if inline else name
         if facts is not None and facts.kind(inner) == "module":
@@ -213,7 +213,7 @@ class Rust(Dialect):
         return nodes[0] if len(nodes) == 1 else None
 
     def is_callable_by_name(self, facts: Facts, qualified: str) -> bool:
-        """A method without `pub` is private, or implements a trait, perhaps one that types of libraries have, too."""
+        """A method without `pub` is private or implements a trait, which types of libraries may implement, too."""
         symbol = facts.symbol(qualified)
         is_public = symbol is not None and symbol.signature.lstrip().startswith("pub")
         return is_public or facts.kind(qualified.rpartition(".")[0]) == "trait"

@@ -1,8 +1,8 @@
 """finders: one module for each kind of fact that a question may request.
 
-A finder runs the tool that is exact for its type (the graph, grep, manifests, documents, history) and returns the
-answer with its evidence, or None if the fact is not there; then the next type of the question is tried, and search
-answers last. Confidence is high only if the requested fact is in the quoted evidence.
+A finder runs the exact tool for its type (the graph, grep, manifests, documents, history) and returns the answer with
+its evidence, or None if the fact was not found. Then the next type of the question is tried, and search comes last.
+Confidence is high only if the requested fact is in the quoted evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every finder uses: naming the target of a question, quoting lines, and composing the answer."""
+"""Functions for all finders: naming the target of a question, quoting lines, and composing the answer."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LONGEST_QUOTE = 110
 
 
 def target_names(brief: Brief) -> list[str]:
-    """The identifiers that the question is about, those in its target first."""
+    """The identifiers that the question is about, its target first."""
     question = brief.question
     names = [name.text for name in question.names if name.sure and not name.is_file]
     return sorted(names, key=lambda name: name not in question.target)
 
 
 def targets_of(brief: Brief, toolbox: RoleToolbox) -> tuple[str, list[GraphTarget]]:
-    """The first name of the question that is defined, and its definitions; those in code if there are any."""
+    """The first name of the question that has definitions, and those definitions; only code if there is any."""
     for name in target_names(brief):
         found = toolbox.targets(name)
         if found:
@@ -54,7 +54,7 @@ def definition_place(target: GraphTarget, toolbox: RoleToolbox, section: str, sa
 def line_place(  # noqa: PLR0917 - the parts of a place
     toolbox: RoleToolbox, area: Area, path: str, line: int, name: str, section: str, longest: int = LONGEST_QUOTE
 ) -> ResultPlace:
-    """A line, quoted as it is now."""
+    """A line, quoted from the current file."""
     lines = toolbox.shown(area, path)
     text = one_line(lines[line - 1], longest) if 0 < line <= len(lines) else ""
     return ResultPlace(area.view.root.id, path, line, line, name, "", section, text)
@@ -69,9 +69,9 @@ def answer(
 ) -> RoleOutcome:
     """The summary is a sentence that answers the question; each place becomes a finding with its reference."""
     findings = [finding(brief, place) for place in places]
-    said = " ".join(filter(None, notes))
+    joined_notes = " ".join(filter(None, notes))
     references = tuple(brief.reference(place) for place in places)
-    return RoleOutcome(Result(summary, references, tuple(findings), confidence, said or None), tuple(places))
+    return RoleOutcome(Result(summary, references, tuple(findings), confidence, joined_notes or None), tuple(places))
 
 
 def finding(brief: Brief, place: ResultPlace) -> str:
@@ -81,7 +81,7 @@ def finding(brief: Brief, place: ResultPlace) -> str:
 
 
 def joined(texts: Sequence[str], most: int = 3) -> str:
-    """`a, b and c`; of more than `most` the first and how many others there are."""
+    """`a, b and c`; beyond `most` items, the first ones and the number of the others."""
     shown = list(texts[:most])
     if len(texts) > most:
         return f"{', '.join(shown)} and {len(texts) - most} more"

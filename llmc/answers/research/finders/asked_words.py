@@ -1,4 +1,4 @@
-"""The words of a question that asks for a value, and the words that name what it measures."""
+"""The words of a question that asks for a value, and the words for the quantity that the value measures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOISE", "AskedWords", "asked_phrase", "wanted_words"]
 
-# The words between `default` or `which` and what follows the noun phrase: what the value belongs to.
+# The words between `default` or `which` and the end of the noun phrase: what the value belongs to.
 _ASKED = re.compile(
     r"\bdefaults?\s+(?:values?\s+)?(?:(?:of|for)\s+)?(?:the\s+|an?\s+)?(?P<after>[\w -]+?)"
     r"(?=\s+(?:of|for|that|which|when|in|used|is|are|on|with|if|by|to|does|do)\b|\W*$)"
@@ -34,7 +34,7 @@ NOISE = frozenset(
         "to used use uses number count times time limit after before"
     )
 )
-# How a value may be called that answers such a question; words of NOISE fit every question.
+# Possible names of a value that answers such a question; words of NOISE fit every question.
 _QUANTITIES = tuple(
     (re.compile(asks, re.IGNORECASE), frozenset(loose_words(names)))
     for asks, names in (
@@ -48,8 +48,8 @@ _QUANTITIES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class AskedWords:
-    """The words of the question, and those of them that the value belongs to. `quantity` has words for what the value
-    measures, `joined` the neighbouring words that a name may write as one."""
+    """The words of the question; some of them say what the value belongs to. `quantity` has words for what the value
+    measures, `joined` neighbouring words that a name may write as one."""
 
     terms: frozenset[str]
     asked: frozenset[str]
@@ -58,22 +58,23 @@ class AskedWords:
 
     @property
     def mentions(self) -> re.Pattern[str]:
-        """Matches a line that may have one of the words; it is cheaper than taking the line apart."""
+        """Matches a line that may contain one of the words; cheaper than splitting the line into words."""
         starts = {re.escape(term[:4]) for term in self.terms | self.quantity}
         return re.compile("|".join(sorted(starts)), re.IGNORECASE)
 
     def apart(self, found: set[str]) -> set[str]:
-        """The words, and the parts of one that joins two words of the question: `ringbuffer` is `ring` and `buffer`."""
+        """The words, and the two parts of a word that joins two words of the question: `ringbuffer` is `ring` and
+        `buffer`."""
         return found.union(*(self.joined[word] for word in found & self.joined.keys()))
 
     def share(self, found: set[str]) -> float:
-        """The weight of the words that were found, relative to all; those that were asked for count twice."""
+        """The weight of the words that were found, relative to all; words for the requested value count twice."""
         total = len(self.terms) + len(self.asked)
         return (len(self.terms & found) + len(self.asked & found)) / total if total else 0.0
 
 
 def asked_phrase(question: str) -> str:
-    """What the value belongs to, if the question says it in a phrase."""
+    """What the value belongs to, if the question contains it as a phrase."""
     match = _ASKED.search(question)
     return " ".join(filter(None, match.groups())) if match else ""
 
@@ -87,10 +88,10 @@ def wanted_words(brief: Brief, toolbox: RoleToolbox) -> AskedWords:
     terms = loose_terms(text) - NOISE
     terms = terms - own or terms
     quantity = next((names for asks, names in _QUANTITIES if asks.search(question)), frozenset())
-    said = [word.lower() for word in re.findall(r"\w+", text)]
+    sequence = [word.lower() for word in re.findall(r"\w+", text)]
     joined = {
         loose(stem(first + second)): parts
-        for first, second in pairwise(said)
+        for first, second in pairwise(sequence)
         if (parts := frozenset({loose(stem(first)), loose(stem(second))})) <= terms
     }
     return AskedWords(terms, terms & loose_terms(to_base_form(asked_phrase(question))), quantity - terms, joined)

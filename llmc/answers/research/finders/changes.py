@@ -1,4 +1,4 @@
-"""What changed? The section of a changelog, release note or migration guide; for a file or a name its commits."""
+"""What changed? The section of a changelog, release note or migration guide; for a file or a name, its commits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def changed(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 
 def project_terms(toolbox: RoleToolbox) -> frozenset[str]:
-    """Words of the root's name and of "version", "release": they do not narrow the question."""
+    """Words of the root's name, and words like "version" and "release", which do not narrow the question."""
     names = " ".join(area.view.root.path.rpartition("/")[2] for area in toolbox.areas)
     return terms_of(f"{names} version versions release releases new recently")
 
@@ -96,13 +96,13 @@ def version_sections(version: str, toolbox: RoleToolbox) -> Iterator[tuple[tuple
 
 
 def is_near(path: str, version: str) -> bool:
-    """Whether the path has the version or the series that it belongs to: `changelog-5.5.rst` for 5.5.2."""
+    """Whether the path contains the version or its series: `changelog-5.5.rst` for 5.5.2."""
     series = version.rpartition(".")[0]
     return any(re.search(rf"(?<![\d.])v?{re.escape(one)}(?!\.?\d)", path) for one in (version, series) if one)
 
 
 def with_inner(sections: list[Section], at: int) -> Section:
-    """The section with the ones below it, up to the next of the same or a higher level."""
+    """The section with its subsections, up to the next heading of the same or a higher level."""
     section = sections[at]
     end = section.end
     ranks = list(dict.fromkeys(one.level for one in sections))  # the order in which levels first occur
@@ -124,7 +124,7 @@ def entries(lines: list[str], section: Section) -> list[tuple[int, str]]:
     inner = [one for one in sections_of(lines) if section.start < one.start <= section.end and one.level != "entry"]
     if len(kept) <= 2 * MOST_ROWS or len(inner) < FEW:
         return kept
-    rows: list[tuple[int, str]] = []  # of a long section what each of its parts is about
+    rows: list[tuple[int, str]] = []  # for a long section, the beginning of each of its parts
     for one in inner:
         text = next(
             (text for number, text in kept if one.start + 1 < number <= one.end and text.strip() != one.title), ""

@@ -1,4 +1,4 @@
-"""Where is it defined? The definition that a name means, inherited members included, with what it says of itself."""
+"""Where is it defined? The definition of a name, inherited members included, with its documentation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_DEFINITIONS = 6
 
 
 def defined_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
-    """None where the question has other words than the name: then search knows better which place it means."""
+    """None if the question has further words: search then knows better which place is meant."""
     names = target_names(brief)
     if not names or not is_only_name(brief, names):
         return None
@@ -54,7 +54,7 @@ def is_only_name(brief: Brief, names: list[str]) -> bool:
     return all(word.lower() in KINDS for word in left)
 
 
-# Words that name a kind of definition and not which one.
+# Words for a kind of definition, which do not identify one.
 KINDS = frozenset(
     """
     class function method struct trait interface type enum module macro constant variable field attribute
@@ -64,7 +64,7 @@ KINDS = frozenset(
 
 
 def is_inherited(name: str, found: str) -> bool:
-    """Whether `Sub.method` was found as `Base.method`; a name in other letter case is the same name."""
+    """Whether `Sub.method` was found as `Base.method`; a name in another letter case counts as the same name."""
     parts = [part for part in JOINTS.split(name) if part]
     return len(parts) > 1 and not f".{found}".lower().endswith("." + ".".join(parts).lower())
 

@@ -43,7 +43,7 @@ STATES = re.compile(
 _DEFAULTS = re.compile(
     r"default|setting|config|option|constant|conf\b|param|flag|args?\b|cli\b|schema|env", re.IGNORECASE
 )
-# What a value must look like to answer the question.
+# The form that a value must have to answer the question.
 _EXPECTED = (
     (
         re.compile(
@@ -58,27 +58,27 @@ _EXPECTED = (
         re.compile(r"[\"'`]"),
     ),
 )
-# A described value is believed only if its line says most of the question and no other line comes near.
+# A described value is only accepted if its line contains most of the question and no other line comes close.
 GOOD, LEAD, LEAST = 0.75, 1.25, 0.34
 SAME_NAME = 0.2
-# The name says what is measured: `interval`, if the question is `how often`.
+# Bonus if the name contains the quantity: `interval` if the question is `how often`.
 MEASURES = 0.05
 # Another line with the same value confirms it if it matches this well, relative to the best.
 AGREES = 0.5
 _NOTHING = re.compile(r"(?:none|null|nil|undefined|\"\"|'')\b", re.IGNORECASE)
-# What a sentence that states a value has in it.
+# The pattern of a sentence that states a value.
 _QUOTED = re.compile(
     r"[\"`'“]|\d|:\w+:|\b(?:true|false|none|null|nil|never|unlimited|enabled|disabled|on|off)\b", re.IGNORECASE
 )
 _COMMENT = re.compile(r"\s*(?:#(?!\[)|//|\*|/\*)")
-# What may be between the comment of a field and the field.
+# Lines that may come between the comment of a field and the field.
 _ATTRIBUTE = re.compile(r"\s*(?:#\[|@\w|\[)")
 _DECLARED = re.compile(
     r"\s*(?:(?:pub(?:\([\w ]+\))?|public|private|protected|static|final|readonly|const|let|var|val|mut|optional)\s+)*"
     r"(?:[\w.<>\[\]*&?]+\s+(?=\w+\s*[=;]))?[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)"
 )
 COMMENT_LINES = 8
-# A value often ends its line, so that a shorter quote would not have it.
+# A value often ends its line, so a shorter quote would lose it.
 LONGEST_VALUE_LINE = 160
 
 
@@ -89,8 +89,8 @@ class DescribedLine:
     line: int
     value: str
     score: float
-    named: bool = False  # it is called as the question says
-    says: str = ""  # what a comment states, with the name that it belongs to
+    named: bool = False  # the name has the words of the question
+    says: str = ""  # a value stated in a comment, with the name that it belongs to
 
 
 def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
@@ -110,9 +110,9 @@ def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     places = [value_place(one, toolbox) for one in [first, *same, *others]]
     rest = max((one.score for one in found[1:] if not is_same(one, first)), default=0.0)
     lead = first.score >= GOOD and first.score >= LEAD * rest
-    said = first.says or (first.value if is_document(first.path) else "")
-    said = one_line(said, 110) if said else places[0].says
-    summary = f"{brief.reference(places[0])} says: {said}"
+    statement = first.says or (first.value if is_document(first.path) else "")
+    statement = one_line(statement, 110) if statement else places[0].says
+    summary = f"{brief.reference(places[0])} says: {statement}"
     return answer(brief, summary, places[:4], Confidence.MED if lead and (same or first.named) else Confidence.LOW)
 
 
@@ -144,7 +144,7 @@ def all_candidates(brief: Brief, wanted: AskedWords, toolbox: RoleToolbox) -> It
 
 
 def assigning_files(brief: Brief, toolbox: RoleToolbox) -> Iterator[tuple[str, str]]:
-    """Files in which a name that is spelt like the asked words is given a value."""
+    """Files that assign a value to a name spelled like the requested words."""
     spelt = re.findall(r"\w+", asked_phrase(brief.question.text))
     if not spelt or len(spelt) > 4:  # noqa: PLR2004 - a description, no name
         return
@@ -189,7 +189,7 @@ def stated(area: Area, path: str, lines: Sequence[str], wanted: AskedWords) -> I
 def assigned(
     area: Area, path: str, lines: Sequence[str], wanted: AskedWords, toolbox: RoleToolbox
 ) -> Iterator[DescribedLine]:
-    """Lines that give a name a literal, and comments that state the default of what is declared below them."""
+    """Lines that assign a literal to a name, and comments that state the default of the declaration below them."""
     in_path = loose_words(path.replace("/", " "))
     mentions = wanted.mentions
 
@@ -230,7 +230,7 @@ def assigned(
 
 
 def documented_field(lines: Sequence[str], number: int) -> tuple[str, str, str] | None:
-    """What is declared below a comment that states a default: its name, the comment, and what follows `default`."""
+    """The declaration below a comment that states a default: its name, the comment, and the text after `default`."""
     end = number
     while end < len(lines) and end < number + COMMENT_LINES and _COMMENT.match(lines[end]):
         end += 1

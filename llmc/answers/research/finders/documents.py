@@ -31,11 +31,11 @@ DOCUMENTS = (
 MOST_FILES, PER_FILE = 10, 4
 MOST_ROWS, MORE_ROWS = 24, 6
 MOST_NAMED = 300
-# Weight of words in headings and path beside words in the text.
+# Weight of words in headings and path relative to words in the text.
 HEADED = 1.0
 TITLED = 0.5
 HALF = 0.5
-# Below this share of the question's words a section is about something else; search always returns a best one.
+# A section with a smaller share of the question's words is about something else; search always returns a best one.
 LEAST, GOOD = 0.5, 0.99
 _SAYS = re.compile(
     r"\b(?:what|do|does|did|the|is|are|docs?|documentation|documented|documents?|read\s?me|guides?|manual|tutorials?|say|says|said|tell"
@@ -52,7 +52,8 @@ CHANGES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScoredSection:
-    """`score` counts words of the question, `share` is the share of them that occurs, `titled` those in headings."""
+    """`score` counts words of the question, `share` is the share of them that occurs, `titled` is the number in
+    headings."""
 
     area: Area
     path: str
@@ -63,7 +64,7 @@ class ScoredSection:
 
 
 def documented(brief: Brief, toolbox: RoleToolbox, least: float = LEAST) -> RoleOutcome | None:
-    """The section with most words of the question; None if the best has fewer than the share `least` of them."""
+    """The section with most words of the question; None if its share of them is below `least`."""
     names = [*quoted_phrases(brief), *target_names(brief)]
     found = best_sections(about_text(brief), names, toolbox, lambda path: not CHANGES.search(path))
     if not found or found[0].share < least:
@@ -87,7 +88,7 @@ def about_text(brief: Brief) -> str:
 
 
 def quoted_phrases(brief: Brief) -> list[str]:
-    """Several words in quotes: a heading or a message, as the document has it."""
+    """Quoted phrases of several words: a heading or a message, as the document spells it."""
     found = re.findall(r"[\"“]([^\"”\n]+ [^\"”\n]+)[\"”]", brief.question.text)
     return [" ".join(one.strip(" .:").split()) for one in found]
 
@@ -111,8 +112,8 @@ def is_document(path: str) -> bool:
 def best_sections(
     about: str, names: Sequence[str], toolbox: RoleToolbox, accepts: Callable[[str], bool]
 ) -> list[ScoredSection]:
-    """Sections by how many words of the question they have, headings and paths counted twice. A section whose heading
-    is a name of the question comes first."""
+    """Sections by the number of words of the question in them; words in headings and paths count twice. A section
+    whose heading is a name of the question comes first."""
     terms = TopicTerms.of(about)
     lines_of: dict[tuple[str, str], list[int]] = {}
     areas: dict[str, Area] = {}
@@ -148,7 +149,7 @@ def best_sections(
 
 @dataclass(frozen=True, slots=True)
 class TopicTerms:
-    """The words of a question, and what two of them are in one word: `falling back` and `fallback`."""
+    """The words of a question, and compounds of two of them: `falling back` and `fallback`."""
 
     terms: frozenset[str]
     compounds: tuple[tuple[frozenset[str], str], ...]
@@ -173,7 +174,8 @@ class TopicTerms:
 def scored(  # noqa: PLR0917 - the words of one question
     area: Area, path: str, numbers: Sequence[int], wanted: TopicTerms, names: Sequence[str], toolbox: RoleToolbox
 ) -> Iterable[ScoredSection]:
-    """The sections of the lines that were found, and those of the same document whose heading has half of the words."""
+    """The sections of the lines that were found, and sections of the same documents with half of the words in the
+    heading."""
     lines = toolbox.shown(area, path)
     sections = sections_of(lines)
     chosen = [section for number in numbers if (section := section_at(sections, number)) is not None]
@@ -214,7 +216,7 @@ def telling_row(rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> int:
 
 
 def sentence_at(place: ResultPlace) -> str:
-    """The cited line and the one below it, before the entries that it introduces."""
+    """The cited line and the one below it, without the entries that they introduce."""
     rows = (text for number, text in place.rows if number >= place.line)
     texts = [text.strip() for text in takewhile(lambda text: not text.startswith(".. "), rows)]
     return one_line(" ".join(texts[:2]), 160)

@@ -1,7 +1,7 @@
 """Where does this message come from? The line that contains the text, and where it is raised.
 
-Values and quotes differ between a message and its source, so runs of words are looked for, not the whole text. Where
-the message is a constant or the entry of a table, its uses are the places that raise it.
+Values and quotes differ between a message and its source, so the search is for runs of words, not for the whole text.
+If the message is a constant or a table entry, the uses of that are the places that raise it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["raised_at"]
 
 RUN = 3
 MOST_RUNS, MOST_MATCHES, MOST_RAISED = 8, 300, 8
-# Share of a message's words that a place must have in runs of three.
+# Minimum share of a message's words that a place must contain in runs of three.
 LEAST, SURE = 0.35, 0.6
-# Beside a place with all of the message others are only similar; else what is nearly as good is listed too.
+# If a place contains the whole message, others are merely similar; otherwise places nearly as good are listed, too.
 WHOLE, NEAR = 0.95, 0.75
-# Share that makes a sentence a message, if nothing else says that it is one.
+# Minimum share for a sentence to count as a message without other evidence.
 CERTAIN = 0.7
 AROUND = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
@@ -64,8 +64,10 @@ def raised_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     codes = list(dict.fromkeys(_CODE.findall(raw)))
     found = best_lines(wanted, toolbox)
     coded = code_lines(codes, toolbox)
-    told = QuestionType.ERROR in types_of(f"{raw} ?")  # marked as an error, and not only a statement
-    if not coded and (not found or (not told and found[0][1] < CERTAIN)):
+    is_about_error = QuestionType.ERROR in types_of(
+        f"{raw} ?"
+    )  # explicitly about an error, rather than only a statement
+    if not coded and (not found or (not is_about_error and found[0][1] < CERTAIN)):
         return None
     places: dict[tuple[str, str, int], ResultPlace] = {}
     for match, _ in found[:3]:
@@ -86,7 +88,7 @@ def raised_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 
 def messages(raw: str) -> list[list[str]]:
-    """The words of each text that may be a message: quoted strings, lines behind `Error:`, pasted lines."""
+    """The words of each text that may be a message: quoted strings, lines after `Error:`, pasted lines."""
     texts = [one.text for one in extract(raw) if one.kind is EvidenceKind.STRING]
     lines = [line.strip() for line in raw.splitlines() if line.strip()]
     is_question = (len(lines) == 1 and raw.rstrip().endswith("?")) or bool(texts)
@@ -98,7 +100,7 @@ def messages(raw: str) -> list[list[str]]:
 
 
 def best_lines(wanted: Sequence[Sequence[str]], toolbox: RoleToolbox) -> list[tuple[TextMatch, float]]:
-    """(line, share of the message that it and the lines below have), best first."""
+    """(line, share of the message that the line and those below it contain), best first."""
     runs = {tuple(one[at : at + RUN]) for one in wanted for at in range(len(one) - RUN + 1)}
     rare = sorted(runs, key=lambda run: (-sum(map(len, run)), run))[:MOST_RUNS]  # long words are rare
     patterns = [".{1,14}".join(map(re.escape, run)) for run in rare]
@@ -166,7 +168,7 @@ def raising_line(match: TextMatch, toolbox: RoleToolbox) -> int:
 
 
 def uses_of(match: TextMatch, toolbox: RoleToolbox) -> Iterable[ResultPlace]:
-    """Uses of the constant or table entry that holds the message."""
+    """The uses of the constant or table entry that contains the message."""
     lines = toolbox.lines(match.area, match.path) or []
     around = toolbox.symbol_around(match.area, match.path, match.line)
     inside = around is not None and around.kind in {"function", "method", "constructor"}
@@ -188,7 +190,7 @@ def uses_of(match: TextMatch, toolbox: RoleToolbox) -> Iterable[ResultPlace]:
 
 
 def code_lines(codes: Sequence[str], toolbox: RoleToolbox, defined: tuple[str, int] = ("", 0)) -> list[ResultPlace]:
-    """Lines of code that raise or define an error by its name."""
+    """Lines of code that raise or define an error by name."""
     found: list[ResultPlace] = []
     for code in codes[:2]:
         for match in toolbox.grep(code, fixed=True, word="." not in code, most=MOST_MATCHES):
@@ -208,13 +210,13 @@ def code_lines(codes: Sequence[str], toolbox: RoleToolbox, defined: tuple[str, i
 
 
 def is_raised(text: str, code: str, *, inside: bool) -> bool:
-    """Whether a line raises the error, rather than being its entry in a table."""
+    """Whether a line raises the error, as opposed to listing it in a table."""
     used = _RAISES.search(text.partition(code)[0]) or re.search(rf"\b{re.escape(code)}\b\s*[(.%{{]", text)
     return bool(used) and (inside or not re.match(rf"\s*['\"]?{re.escape(code)}\b", text))
 
 
 def is_import(text: str, name: str) -> bool:
-    """Whether the line only brings the name into scope."""
+    """Whether the line only imports the name."""
     return (
         re.match(r"\s*(?:import|from|use|require|export|#include)\b", text) is not None
         or re.fullmatch(rf"\s*[\w{{}}\s,]*\b{re.escape(name)}\b,?\s*(?:\}}.*)?", text) is not None

@@ -1,5 +1,6 @@
-"""Every place of a kind: subtypes, overrides, calls, members, or the lines that raise an error. Complete, or the
-answer says what was not looked into."""
+"""Every place of a kind: subtypes, overrides, calls, members, or the lines that raise an error. The list is complete,
+or the answer says what was not searched.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
         complete = complete and found.complete
         sites = {edge.source: edge.site for edge in target.graph.incoming(target.node, frozenset({"inherit"})).edges}
         named = {one.node for one in targets}
-        # Types that only have the methods of an interface are likely, and not declared, to implement it.
+        # Types that merely have the methods of an interface are likely implementations, not declared ones.
         inferred = inferred or bool(target.graph.structural(target.node).nodes)
         for node in [*(found.types or found.members), *(one for one in sites if one not in found.types)]:
             other = type(target)(target.area, target.graph, node)
@@ -116,7 +117,7 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 
 def subtype_place(target: GraphTarget, site: Site | None, toolbox: RoleToolbox) -> ResultPlace:
-    """The definition; where another line implements the base for it (`impl Trait for Type`), that line."""
+    """The definition, or the line that implements the base for it (`impl Trait for Type`)."""
     place = definition_place(target, toolbox, "subtype")
     path = target.graph.project.path(site.doc) if site else ""
     symbol = target.symbol
@@ -126,7 +127,7 @@ def subtype_place(target: GraphTarget, site: Site | None, toolbox: RoleToolbox) 
 
 
 def members(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
-    """The members of a type; of an enumeration its variants, which are lines rather than definitions."""
+    """The members of a type; for an enumeration its variants, which are lines rather than definitions."""
     for name in target_names(brief):
         types = [one for one in code_first(toolbox.targets(name)) if one.symbol and one.symbol.kind in TYPE_KINDS]
         if len(types) == 1:
@@ -164,7 +165,7 @@ def members_of(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> RoleO
 
 
 def raised(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
-    """The lines of code that raise an error by its name."""
+    """The lines of code that raise an error by name."""
     names = target_names(brief)
     if not names:
         return None

@@ -1,4 +1,4 @@
-"""Literals in code and configuration: which name does a line give which value?"""
+"""Literals in code and configuration: which name does a line assign which value?"""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ASSIGNS = re.compile(
     r"[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)[\"'`]?\s*(?::\s*[\w<>\[\]&', |?.:]+?)?\s*(?::=|=(?!=|>)|:)\s*(?P<value>\S.*)$"
 )
 OPTION = re.compile(r"\bdefault(?:_value(?:_t|s)?)?\s*[=:(]\s*(?P<value>[^,)\s][^,)\n]*)", re.IGNORECASE)
-# Translations and lock files are large, repeat the words of every setting and never state its value: reading them uses
-# up the budget of a question.
+# Translations and lock files are large, repeat the words of every setting and never state its value; reading them would
+# use up the budget of a question.
 VALUE_FILES = ("!locales", "!locale", "!lang", "!i18n", "!translations", "!*.lock", "!*-lock.*", "!*.po", "!*.svg")
 # Types, locks and shell completions repeat names without their values.
 UNLIKELY = re.compile(r"\.d\.ts$|\.lock$|complet(?:e|ions?)(?:/|\.)|\.(?:zsh|fish|bash)$")
 _STATEMENT = re.compile(r"\s*(?:#|//|\*|(?:import|from|if|elif|else|assert|for|while|del|yield|raise|throw)\b)")
 _RETURNS = re.compile(r"\s*return\b")
-# `set("port", 4533)`, `getenv("X", 5)`: a quoted name, and behind it its value.
+# `set("port", 4533)`, `getenv("X", 5)`: a quoted name followed by its value.
 _PASSED = re.compile(r"[\"'`](?P<name>[A-Za-z_][\w.-]*)[\"'`]\s*,\s*(?P<value>[^\s,)][^)\n]*)")
-# `config.size || '10mb'`, `size ?? 5`, `size > 0 ? size : 5`: what counts without the name.
+# `config.size || '10mb'`, `size ?? 5`, `size > 0 ? size : 5`: the value that applies if the name has none.
 _ELSE = re.compile(
     r"(?P<name>[A-Za-z_$][\w$.]*)\s*(?:\|\||\?\?|\?:|\bor\b|(?<=\w)\s*:(?=\s*[\d\"'`]))\s*(?P<value>\S.*)$"
 )
@@ -44,7 +44,8 @@ MOST_BELOW = 4
 
 
 def names_and_values(lines: Sequence[str], number: int) -> Iterator[tuple[str, str]]:
-    """What the line gives a value: a literal, or a constant that has one. A call may go on in the lines below."""
+    """The names that a line assigns, with their values: literals, or constants with a literal. A call may continue in
+    the lines below."""
     text = lines[number - 1]
     if len(text) > LONGEST_LINE or not text.strip() or _STATEMENT.match(text):
         return
@@ -77,7 +78,7 @@ def is_value(text: str) -> bool:
 
 
 def resolved(value: str, toolbox: RoleToolbox) -> str | None:
-    """The literal of the constant that a value names; None if it names none."""
+    """The literal of the constant that a value names; None if it does not name one."""
     match = _CONSTANT.match(value)
     for one in toolbox.define(match["name"], most=3) if match else ():
         lines = toolbox.lines(one.area, one.path) or []
@@ -90,5 +91,5 @@ def resolved(value: str, toolbox: RoleToolbox) -> str | None:
 
 
 def plain(value: str) -> str:
-    """A value without what follows it in its line, to compare it with others."""
+    """A value without the rest of its line, for comparison."""
     return re.sub(r"\s*(?://|#).*$", "", value).strip(" ,;)").lower()

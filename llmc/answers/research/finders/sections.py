@@ -1,8 +1,8 @@
-"""Sections of documents: which lines belong to a heading or an entry, in markdown, reStructuredText, AsciiDoc and plain
-text, and which of them to quote.
+"""Sections of documents: which lines belong to a heading or an entry (markdown, reStructuredText, AsciiDoc and plain
+text), and which of them to quote.
 
 A section ends at the next heading. An entry (`.. py:data:: NAME`) ends where its indentation does. A paragraph and the
-code block that follows it stay together.
+code block that follows it are kept together.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[bool]:
-    """Whether each line belongs to a fenced block. A fence with the name of a language opens one and never closes it;
-    a block that was left open ends there."""
+    """Whether each line belongs to a fenced block. A fence with the name of a language opens a block and never closes
+    one; a block left open ends there."""
     fenced = False
     for number, line in enumerate(lines, 1):
         mark = line.lstrip()
@@ -105,19 +105,19 @@ def _fenced(lines: Sequence[str]) -> Iterator[bool]:
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """The last line of the fields between `---` at the top of a page; 0 without them."""
+    """The last line of the fields between `---` at the top of a page; 0 if there are none."""
     if not lines or lines[0].strip() != "---":
         return 0
     return next((number for number, line in enumerate(lines[1:60], 2) if line.strip() == "---"), 0)
 
 
 def _is_underline(lines: Sequence[str], number: int) -> bool:
-    """Whether backticks are the underline of the title above, as reStructuredText has them, and not a fence."""
+    """Whether backticks underline the title above them, as in reStructuredText, rather than opening a block."""
     return len(lines[number - 1].rstrip()) > FENCE and number > 1 and _is_title(lines, number - 1)
 
 
 def _is_title(lines: Sequence[str], number: int) -> bool:
-    """Whether the line below is an underline, and this one a title of about its length."""
+    """Whether this line is a title: the line below underlines it at about its length."""
     if number >= len(lines) or not _UNDERLINE.match(lines[number]):
         return False
     title = lines[number - 1].strip()
@@ -150,7 +150,7 @@ def section_at(sections: Sequence[Section], line: int) -> Section | None:
 
 
 def excerpt(lines: Sequence[str], section: Section, question: str, most: int) -> tuple[tuple[int, str], ...]:
-    """The lines of a section to quote: all of a short one; else the first paragraph and those with most of the words of
+    """The lines of a section to quote: all of a short one; otherwise its first paragraph and those with most words of
     the question, each with the block that it introduces."""
     parts = list(_parts(lines, section))
     if sum(len(part) for part in parts) <= most:
@@ -169,8 +169,7 @@ def excerpt(lines: Sequence[str], section: Section, question: str, most: int) ->
 
 
 def introduced(lines: Sequence[str], sections: Sequence[Section], section: Section) -> tuple[tuple[int, str], ...]:
-    """What a section introduces that ends with a colon: the headings or entries directly below it, each with its first
-    sentence."""
+    """The headings or entries directly below a section that ends with a colon, each with its first sentence."""
     last = next((lines[n - 1].rstrip() for n in range(section.end, section.start, -1) if lines[n - 1].strip()), "")
     below = [one for one in sections if one.start > section.end]
     if not last.endswith(":") or not below or below[0].level == section.level:
@@ -179,24 +178,24 @@ def introduced(lines: Sequence[str], sections: Sequence[Section], section: Secti
     for one in takewhile(lambda one: one.level == below[0].level, below[:MOST_INTRODUCED]):
         found.append((one.start, lines[one.start - 1]))
         for part in islice(_parts(lines, one), 1):
-            said = " ".join(text.strip() for _, text in part).partition(". ")[0]
-            found.append((part[0][0], " " * indent_of(part[0][1]) + one_line(said)))
+            sentence = " ".join(text.strip() for _, text in part).partition(". ")[0]
+            found.append((part[0][0], " " * indent_of(part[0][1]) + one_line(sentence)))
     return tuple(found)
 
 
 def best_block(lines: Sequence[str], section: Section, question: str) -> tuple[int, int] | None:
-    """First and last line of the code block of a section that says most of the question; None without one."""
+    """First and last line of the code block with most words of the question; None without a code block."""
     blocks = list(_blocks(lines, section))
     terms = terms_of(question)
 
-    def said(block: tuple[int, int]) -> int:
+    def matches(block: tuple[int, int]) -> int:
         return len(terms & set(words.body(" ".join(lines[block[0] - 1 : block[1]])).split()))
 
-    return max(blocks, key=lambda block: (said(block), -block[0]), default=None)
+    return max(blocks, key=lambda block: (matches(block), -block[0]), default=None)
 
 
 def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]:
-    """Fenced blocks, and indented ones behind a line that ends with a colon or is a code directive."""
+    """Fenced blocks, and indented ones after a line that ends with a colon or is a code directive."""
     number = section.start + (2 if section.level and _is_title(lines, section.start) else 0)
     while number < min(section.end, len(lines)):
         line = lines[number - 1]
@@ -223,7 +222,7 @@ def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]
 
 
 def paragraphs(lines: Sequence[str], section: Section) -> Iterator[set[str]]:
-    """The words of each paragraph with the next one: what a section says together."""
+    """The words of each pair of consecutive paragraphs."""
     parts = [loose_words(_text(part)) for part in _parts(lines, section)]
     for at, part in enumerate(parts):
         yield part | (parts[at + 1] if at + 1 < len(parts) else set())

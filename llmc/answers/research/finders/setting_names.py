@@ -33,7 +33,7 @@ __all__ = ["asks_for_a_name", "setting_name"]
 
 _WHICH = re.compile(
     r"\b(?:which|what)\s(?:\w+\s){0,2}?(?P<kind>environment variable|env var|system propert(?:y|ie)|setting|option"
-    # A class has properties and a function parameters; one that does something is a setting.
+    # Classes have properties and functions have parameters; in a question about an effect, either word means a setting.
     r"|flag|key|variable|(?:propert(?:y|ie)|parameter)(?=s?\s+(?!do|does|is|are|of|in|can|has|have)\w))s?\b",
     re.IGNORECASE,
 )
@@ -41,7 +41,7 @@ _UPPER = re.compile(r"(?:(?<![\w.$-])|(?<=env\.))[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
 _FIELD = re.compile(r"^\s*(?:pub\s+)?(?P<name>[A-Za-z_]\w{2,})\s+[*\[\]\w.]+\s*(?:`.*|//.*)?$")
 _PASSED = re.compile(r"\(\s*&?[\"'](?P<name>[A-Za-z][\w.-]{2,})[\"']")
-# Properties of a Java process: `Boolean.getBoolean("a.b.c")`; with a dot where a document quotes them.
+# Properties of a Java process: `Boolean.getBoolean("a.b.c")`; in documents, quoted names with a dot.
 _PROPERTY = re.compile(r"\b(?:get|set)(?:Property|Boolean|Long|Integer)\(\s*\"([\w.-]+)\"")
 _DOTTED = re.compile(r"(?:[`'\"]|-D)([a-z][\w-]*(?:\.[\w-]+)+)")
 _MEMBER = re.compile(
@@ -58,7 +58,7 @@ _NOISE = frozenset(
 )
 MOST_FILES, MOST_CANDIDATES = 14, 4_000
 # Weights of a candidate's own words, of its line and comment, and of what a document says about it.
-NAMED, NEAR, SAID = 0.35, 0.25, 0.4
+NAMED, NEAR, DESCRIBED = 0.35, 0.25, 0.4
 LEAST, GOOD, LEAD, NEAR_BEST = 0.22, 0.7, 1.2, 0.75
 SECTION_LINES = 12
 TITLED, ELSEWHERE = 1.25, 0.75
@@ -130,12 +130,12 @@ def in_document(lines: Sequence[str], kind: str, terms: frozenset[str]) -> Itera
         for name in names_in(text, kind, code=False):
             section = section_at(sections, number)
             titled = section is not None and name in section.title
-            said = about(lines, number, section if titled else None)
-            yield name, number, scored(terms, name, text, said) * (TITLED if titled else 1.0)
+            description = about(lines, number, section if titled else None)
+            yield name, number, scored(terms, name, text, description) * (TITLED if titled else 1.0)
 
 
 def about(lines: Sequence[str], number: int, section: Section | None) -> str:
-    """What a document says about a name: the section that it heads, or the paragraph around it."""
+    """The documentation of a name: the section that it heads, or the paragraph around it."""
     if section is not None:
         return " ".join(lines[section.start - 1 : min(section.end, section.start + SECTION_LINES)])
     return " ".join(lines[max(0, number - 3) : number + 2])
@@ -145,12 +145,12 @@ def in_code(path: str, lines: Sequence[str], kind: str, terms: frozenset[str]) -
     weight = 1.0 if _PLACES.search(path) else ELSEWHERE
     for number, text in enumerate(lines, 1):
         for name in names_in(text, kind, code=True):
-            said = " ".join([*comment_of(lines, number), *lines[number - 1 : number + 1]])
-            yield name, number, weight * scored(terms, name, text, said)
+            description = " ".join([*comment_of(lines, number), *lines[number - 1 : number + 1]])
+            yield name, number, weight * scored(terms, name, text, description)
 
 
 def names_in(text: str, kind: str, *, code: bool) -> list[str]:
-    """The names of a line that may be what is asked for."""
+    """The names in a line that may answer the question."""
     if kind.startswith("env"):
         return _UPPER.findall(text)
     if kind.startswith("system"):
@@ -168,12 +168,12 @@ def names_in(text: str, kind: str, *, code: bool) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def scored(terms: frozenset[str], name: str, line: str, said: str) -> float:
+def scored(terms: frozenset[str], name: str, line: str, description: str) -> float:
     called = loose_name(name)
-    if not terms & called and not terms & loose_words(said):
+    if not terms & called and not terms & loose_words(description):
         return 0.0
     fit = len(called & terms) / len(called) if called else 0.0
     near = called | loose_words(line)
-    wide = near | loose_words(said)
+    wide = near | loose_words(description)
     share = [len(terms & found) / len(terms) for found in (called, near, wide)]
-    return (NAMED * share[0] + NEAR * share[1] + SAID * share[2]) * (0.7 + 0.3 * fit)
+    return (NAMED * share[0] + NEAR * share[1] + DESCRIBED * share[2]) * (0.7 + 0.3 * fit)

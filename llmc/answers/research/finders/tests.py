@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tests_for"]
 
-# Chains of calls are followed this far; a test five calls away says little about a function.
+# Maximum length of call chains; a test five calls away says little about a function.
 DEPTH = 2
 MOST_TESTS = 16
 MOST_MATCHES = 400
@@ -72,7 +72,7 @@ def mentions(name: str, toolbox: RoleToolbox) -> Iterable[ResultPlace]:
 
 
 def case_around(toolbox: RoleToolbox, area: Area, path: str, line: int) -> Symbol | None:
-    """The outermost test around a line: helpers inside of it belong to it."""
+    """The outermost test around a line; helpers inside it belong to it."""
     doc = toolbox.doc_of(area, path)
     around = [
         one
@@ -89,7 +89,7 @@ def test_place(toolbox: RoleToolbox, area: Area, path: str, symbol: Symbol) -> R
 
 
 def ranked(places: Iterable[ResultPlace], brief: Brief) -> list[ResultPlace]:
-    """Tests whose name or file name says the subject first, then files with many of them."""
+    """Tests with the subject in their name or file name first, then files with many of them."""
     terms = terms_of(brief.question.target)
     listed = list(places)
     per_file = Counter(place.path for place in listed)
@@ -101,7 +101,7 @@ def ranked(places: Iterable[ResultPlace], brief: Brief) -> list[ResultPlace]:
 
 
 def about(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
-    """Tests found by search, where the question describes a behaviour instead of naming it."""
+    """Tests found by search, for a question that describes a behaviour instead of naming it."""
     if target_names(brief):
         return None
     terms = terms_of(brief.question.target)
@@ -114,10 +114,10 @@ def about(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
             if symbol is not None:
                 place = test_place(toolbox, area, file.path, symbol)
                 lines = toolbox.lines(area, file.path) or []
-                said = words.body(
+                contained = words.body(
                     " ".join([place.path, place.name, *lines[symbol.start_line - 1 : symbol.end_line]])
                 ).split()
-                if len(terms & set(said)) >= 0.6 * len(terms):
+                if len(terms & set(contained)) >= 0.6 * len(terms):
                     places.setdefault(place.key, place)
     if not places:
         return None

@@ -29,7 +29,7 @@ __all__ = ["callers_of", "impact_of"]
 
 MOST_GUESSES = 8
 MOST_MATCHES = 200
-# More definitions with the same name make a line that calls it meaningless.
+# If more definitions share the name, a line that calls it is no evidence.
 MOST_SHARING = 2
 HEAD_LINES = 4
 _COMMENT = re.compile(r"\s*(?:#|//|\*|--|;)")
@@ -55,7 +55,7 @@ def callers_of(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
                 in_tests.add(branch.node)
                 continue
             if branch.by_value and not branch.node.qualified and branch.site_doc == target.node.doc:
-                continue  # an export names it and does not use it
+                continue  # an export names it but does not use it
             caller = branch.node.qualified or path.rpartition("/")[2]
             found += [line_place(toolbox, target.area, path, line, caller, "caller") for line in branch.lines]
             sources.setdefault(caller)
@@ -64,8 +64,8 @@ def callers_of(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 
 def unresolved(targets: list[GraphTarget], found: list[ResultPlace], toolbox: RoleToolbox) -> list[ResultPlace]:
-    """Lines of code that look like a call of the name and that the graph resolves neither to it nor to another
-    definition. None where several definitions share the name: then such a line says nothing."""
+    """Lines of code that look like a call of the name and that the graph does not resolve to any definition. None if
+    several definitions share the name, since such a line is then no evidence."""
     name = targets[0].node.name
     if len(code_first(toolbox.targets(name))) > MOST_SHARING:
         return []

@@ -1,7 +1,7 @@
 """Which value? A literal from code and configuration, or the sentence of a document that states it.
 
-A question that names a setting is answered by the lines that assign it; one that describes it by the assignment, option
-or sentence whose words, comment and surroundings match best. The answer contains the value.
+A question that names a setting is answered by the lines that assign it, one that describes a setting by the
+assignment, option or sentence that matches best, including comment and surroundings. The answer contains the value.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ ROLES = {"code": 0, "config": 1, "stub": 4, "generated": 3, "data": 3, "legacy":
 _DEFAULTS = re.compile(
     r"default|setting|config|option|constant|conf\b|param|flag|args?\b|cli\b|schema|env", re.IGNORECASE
 )
-# Score of an assignment in a place for defaults, under a name that is spelt differently.
+# Score of an assignment in a place for defaults, under a name that is spelled differently.
 CLEAR, CLEAR_LEAD = 3.0, 1.0
-# What counts if the name has no value: `name || 5`, `getenv("NAME", 5)`.
+# The fallback for a name without a value: `name || 5`, `getenv("NAME", 5)`.
 _FALLBACK = re.compile(r"\|\||\?\?|\bor\b|\(\s*&?[\"'`][\w.-]+[\"'`]\s*,|unwrap_or")
 MOST_OF_IT = 0.75
 BLOCK_LINES = 12
@@ -46,7 +46,7 @@ BLOCK_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class ValueLine:
-    """A line that states a value. `score` ranks it; `exact`: it assigns what the question names."""
+    """A line that states a value. `score` ranks it; `exact`: it assigns the name in the question."""
 
     area: Area
     path: str
@@ -59,9 +59,11 @@ class ValueLine:
 
 def default_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     if asks_for_a_name(brief.question.text):
-        said = documented(brief, toolbox, least=MOST_OF_IT)
-        said = said and replace(said, result=replace(said.result, confidence=Confidence.LOW))
-        return setting_name(brief, toolbox) or said
+        documentation = documented(brief, toolbox, least=MOST_OF_IT)
+        documentation = documentation and replace(
+            documentation, result=replace(documentation.result, confidence=Confidence.LOW)
+        )
+        return setting_name(brief, toolbox) or documentation
     names = setting_names(brief)
     found: list[ValueLine] = []
     for name in names[:2]:
@@ -82,7 +84,7 @@ _SETTING = re.compile(
 
 
 def setting_names(brief: Brief) -> list[str]:
-    """Identifiers, flags, quoted and hyphenated words, the surest first."""
+    """Identifiers, flags, quoted and hyphenated words, most certain first."""
     quoted = ["".join(found) for found in _SETTING.findall(brief.question.text)]
     flags = [one for one in quoted if one.startswith("--")]
     names = [*flags, *target_names(brief), *(one.lstrip("-").removesuffix("()") for one in quoted)]
@@ -112,11 +114,11 @@ def named_answer(brief: Brief, name: str, found: list[ValueLine], toolbox: RoleT
 
 
 def allowed_values(brief: Brief, name: str, found: list[ValueLine], toolbox: RoleToolbox) -> RoleOutcome | None:
-    """The declaration of a setting with the lines that belong to it: they list or check what it may be. What its
-    documentation says, if a section is about it."""
-    said = documented(brief, toolbox, least=0.0)
-    if not found or (said is not None and said.result.confidence is Confidence.HIGH):
-        return said
+    """The declaration of a setting with the lines that list or check its allowed values, or the section that documents
+    it."""
+    documentation = documented(brief, toolbox, least=0.0)
+    if not found or (documentation is not None and documentation.result.confidence is Confidence.HIGH):
+        return documentation
     found.sort(key=lambda one: -one.score)
     first = found[0]
     lines = toolbox.shown(first.area, first.path)
@@ -176,14 +178,15 @@ def assigned(match: TextMatch, name: str, penalty: float, toolbox: RoleToolbox) 
 
 
 def opens(value: str) -> bool:
-    """Whether the value goes on below: a table or a call, and no statement."""
+    """Whether the value continues below: a table or a call, but not a statement."""
     return value.rstrip().endswith(("{", "(", "[")) and not re.match(
         r"(?:match|if|switch|func\w*|fn|async|class|do)\b", value
     )
 
 
 def value_in(text: str, name: str) -> str | None:
-    """What a line assigns to a name: `name = 5`, `"name": 5`, `name=Option(5)`, `name ?? 5`, `name || 5`, `name, 5`."""
+    """The value that a line assigns to a name: `name = 5`, `"name": 5`, `name=Option(5)`, `name ?? 5`, `name || 5`,
+    `name, 5`."""
     joint = (
         r"(?::\s*[\w<>\[\]&', |?.:]+?\s*=|:=|=(?![=>])|:(?!:)|\?\?|\|\||\.unwrap_or(?:_else)?\((?:\|\|)?"
         r"|\s[\w.\[\]*]+\s*=(?!=))"
@@ -194,8 +197,8 @@ def value_in(text: str, name: str) -> str | None:
 
 
 def declared_near(match: TextMatch, toolbox: RoleToolbox, *, opened: bool) -> str | None:
-    """The value of what is declared over several lines: a `default` in the lines below or in the attribute above; else
-    the literals of the block that the line opens."""
+    """The value of a declaration over several lines: a `default` in the lines below or in the attribute above;
+    otherwise the literals of the block that the line opens."""
     lines = toolbox.lines(match.area, match.path) or []
     margin = len(match.text) - len(match.text.lstrip())
     chained = match.text.lstrip().startswith(".")

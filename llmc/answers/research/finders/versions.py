@@ -1,4 +1,4 @@
-"""Which version? The line of a manifest: the project's own version, a dependency, or the language that it requires."""
+"""Which version? The line of a manifest: the project's own version, a dependency, or the required language version."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["required_version"]
 
-# In order of authority; what a build tool reads comes before what people write.
+# In order of authority: files that build tools read come before files that people write.
 MANIFESTS = re.compile(
     r"(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|package\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?"
     r"|libs\.versions\.toml|composer\.json|Gemfile|[\w.-]+\.gemspec|mix\.exs|pubspec\.yaml|Package\.swift|[\w.-]+\.csproj"
     r"|Directory\.(?:Packages|Build)\.props|requirements[\w./-]*\.(?:txt|in)|Pipfile|environment\.ya?ml|conanfile\.(?:txt|py)|vcpkg\.json"
     r"|CMakeLists\.txt|rust-toolchain(?:\.toml)?|\.(?:python|node|ruby|go)-version|\.nvmrc|\.tool-versions|runtime\.txt|deno\.json|[\w.-]+\.cabal)$"
 )
-# How manifests say which version of a language they need.
+# How manifests declare the language version that they require.
 LANGUAGES = {
     "python": r"(?:requires-python|python_requires|^python\s*=|python_version\s*=|^\d+\.\d+)",
     "node": r"(?:\"node\"\s*:|^v?\d+(?:\.\d+)*\s*$|^lts)",
@@ -58,7 +58,7 @@ _NOISE = frozenset(
     """.split()  # noqa: SIM905 a column of quoted words would hide the list
 )
 _TABLE = re.compile(r"\[[\w.:\"' -]+\]\s*$")
-# Tables of a manifest that serve a packager or a tool, and not who installs the project.
+# Tables of a manifest for packagers or tools rather than for installing the project.
 _PACKAGING = re.compile(r"\[(?:bdist\w*|tool:\w+|flake8|mypy|isort|coverage|wheel|sdist)", re.IGNORECASE)
 MOST_FILES = 40
 
@@ -72,15 +72,15 @@ def required_version(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     for word in others:
         language = word.replace(".", "").removesuffix("js") if word not in LANGUAGES else word
         if language in LANGUAGES and (found := first_line(toolbox, files, LANGUAGES[language])):
-            return told(brief, found, f"{word.title()} version required")
+            return version_answer(brief, found, f"{word.title()} version required")
     for word in others:
         if found := first_line(toolbox, files, dependency(word)):
-            return told(brief, found, f"required version of {word}")
+            return version_answer(brief, found, f"required version of {word}")
     found = [] if others else first_line(toolbox, files, _OWN.pattern)
-    return told(brief, found, "version of this project") if found else None
+    return version_answer(brief, found, "version of this project") if found else None
 
 
-def told(brief: Brief, found: list[ResultPlace], what: str) -> RoleOutcome:
+def version_answer(brief: Brief, found: list[ResultPlace], what: str) -> RoleOutcome:
     first = found[0]
     further = [one for one in found[1:4] if one.says != first.says]
     summary = f"The {what} is in {brief.reference(first)}: {first.says}"
@@ -88,7 +88,7 @@ def told(brief: Brief, found: list[ResultPlace], what: str) -> RoleOutcome:
 
 
 def dependency(word: str) -> str:
-    """A dependency's name as manifests write it, with a version behind it in the same line."""
+    """A dependency's name as manifests write it, with a version after it in the same line."""
     name = re.sub(r"\\-|_", "[-_]", re.escape(word))
     declared = rf"(?:^|[\"'\s/@(,>]){name}(?:\[[^\]]*\])?(?:/v\d+)?[\"']?\s*(?:[=<>~^!:,@(\s{{]|[\"'])+[^#]*\d"
     # A property of a Java build: `<slf4j.version>1.7</slf4j.version>`, `slf4jVersion = "1.7"`.
@@ -96,7 +96,7 @@ def dependency(word: str) -> str:
 
 
 def manifests(toolbox: RoleToolbox) -> Iterator[tuple[Area, str]]:
-    """Those of the root folder first; requirements of docs, tests and examples last."""
+    """Manifests of the root folder first; requirements of docs, tests and examples last."""
     found = [
         (area, path)
         for area in toolbox.areas
@@ -117,7 +117,7 @@ def manifests(toolbox: RoleToolbox) -> Iterator[tuple[Area, str]]:
 
 
 def first_line(toolbox: RoleToolbox, files: list[tuple[Area, str]], pattern: str) -> list[ResultPlace]:
-    """The matching lines of the first manifest that has one, and of others in the same folder."""
+    """The matching lines of the first manifest that has any, and of others in the same folder."""
     rule = re.compile(pattern, re.IGNORECASE)
     found: list[ResultPlace] = []
     for area, path in files:

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 2, 2
 MOST_INNER, MOST_DECIDING, LONGEST_COMMENT = 6, 4, 6
-# Lines quoted of a definition with what they depend on; log lines below a branch that say what the branch is for; how
-# far above a branch the value that it tests may be set.
+# Lines quoted of a definition together with the lines they depend on; log lines below a branch that explain it; how far
+# above a branch the value that it tests may be set.
 MOST_QUOTED, MOST_MESSAGES, SET_WITHIN = 6, 3, 4
-# Several definitions with their deciding lines say more than what surrounds one of them.
+# Several definitions with their deciding lines say more than the surroundings of one of them.
 ENOUGH_EXPLAINED = 2
-# What a branch or an exit is worth, relative to the line that says most of the question.
+# Weight of a branch or an exit, relative to the line with most words of the question.
 DECIDES = 0.3
 SECTIONS = ("definition", "member", "entry", "guess", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
 _KEYWORD = re.compile(
     r"^[\s})]*(?:else\s+)?(?:return|throw|raise|yield|if|elif|while|until|unless|case|for|await|new)\b"
 )
-# A line that only has an argument of a call, or a part of a text over several lines.
+# A line with only an argument of a call, or a part of a string over several lines.
 _ARGUMENT = re.compile(r"[\w.$&*]+,|(?:\w+[,;:]?\s){5,}[^=(){}]*")
 _EXIT = re.compile(r"[\s})]*(?:return|raise|throw|yield|break|continue)\b")
 _SETS = re.compile(
@@ -171,8 +171,8 @@ def members(
 
 
 def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """What it calls, in the order of the source, each with what that calls; those that match the question if there are
-    many. Edges by name alone are not shown: they would be guesses presented as facts."""
+    """The calls of a definition in source order, each with its own calls; only matching ones if there are many. Edges
+    by name alone are omitted, since they would present guesses as facts."""
     terms = terms_of(brief.question.subject)
     tree = graph_callees(target.graph, target.node, 2)
     branches = [one for one in tree.branches if target.area.paths.accepts(target.graph.project.path(one.node.doc))]
@@ -198,8 +198,8 @@ def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator
 
 
 def deciding_lines(brief: Brief, symbol: Symbol, lines: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """The lines of a body that say most of the question, rare words first, each text once. Branches and exits rank
-    before other lines and fill up what words leave, since they decide. Each with what it depends on."""
+    """The lines of a body with most words of the question, rare words first, each text once. Branches and exits rank
+    before other lines and fill the remaining room, since they decide. Each line comes with the lines it depends on."""
     body = range(symbol.start_line, min(symbol.end_line, len(lines)))
     prose = set(documentation((number, lines[number]) for number in body))
     numbers = [number for number in body if number not in prose and is_statement(lines[number])]
@@ -221,7 +221,7 @@ def deciding_lines(brief: Brief, symbol: Symbol, lines: Sequence[str]) -> tuple[
 
 
 def needed_by(lines: Sequence[str], number: int, numbers: Sequence[int]) -> int | None:
-    """The branch that an exit stands in; the line just above a branch that sets what it tests."""
+    """For an exit, the branch around it; for a branch, the line just above that sets the value it tests."""
     above = [one for one in reversed(numbers) if one < number]
     if _EXIT.match(lines[number]):
         outer = next((one for one in above if indent_of(lines[one]) < indent_of(lines[number])), None)
@@ -240,7 +240,8 @@ def needed_by(lines: Sequence[str], number: int, numbers: Sequence[int]) -> int 
 
 
 def said_of(lines: Sequence[str], number: int, body: range) -> str:
-    """A line without its keyword, with the comment above it and the comments and logs with which its block begins."""
+    """The words of a line without its keyword, of the comment above it, and of the comments and logs at the start of
+    its block."""
     below = []
     for text in lines[number + 1 : min(number + 1 + MOST_MESSAGES, body.stop)] if decides(lines[number]) else ():
         if not is_comment(text.strip()) and not logs(text):
@@ -263,7 +264,7 @@ def is_statement(text: str) -> bool:
 
 
 def comment_above(lines: Sequence[str], number: int, first: int) -> list[str]:
-    """The comment directly above a line, which says what the line is for."""
+    """The comment directly above a line."""
     start = number
     while start > max(first, number - LONGEST_COMMENT) and is_comment(lines[start - 1].strip()):
         start -= 1
@@ -276,7 +277,7 @@ def exits(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator
 
 
 def constants(target: GraphTarget, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """Constants that it uses, as the graph resolves them."""
+    """Constants used by a definition, as the graph resolves them."""
     area, graph = target.area, target.graph
     found: dict[GraphNode, None] = {}
     for edge in graph.outgoing(target.node, frozenset({"use"})).edges:

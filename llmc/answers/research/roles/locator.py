@@ -31,8 +31,8 @@ MOST_PLACES = 13
 MOST_NAMED = 6
 MOST_BEST = 6
 MOST_DENIED = 5
-# Definitions that explain a flow: those that compare best with each other, and the first ones of the search. The right
-# one is among four of both for 74 % of 31 questions, the first by comparison for 42 %.
+# Number of definitions that explain a flow: the best by comparison with each other, and the first search results. The
+# right one is among four from both for 74 % of 31 questions, and first by comparison for 42 %.
 MOST_LIKELY, MOST_FIRST = 2, 2
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
@@ -46,12 +46,12 @@ BEHIND = {
 }  # fmt: skip
 # A name and path that cover this share of the question are probably the right place.
 SURE_COVERAGE = 0.6
-# Types that search answers; for any other, the requested fact was not found, and a place is only a hint.
+# Types that search answers; for any other type the requested fact was not found, and a place is only a hint.
 SEARCHED = frozenset({QuestionType.WHERE, QuestionType.HOW, QuestionType.EXAMPLE})
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
-    """What was found; if the question names a file on the denylist, also that it was not read."""
+    """The result; if the question names a file on the denylist, a note says that it was not read."""
     outcome = answered(brief, toolbox)
     denied = toolbox.denied_in(brief.question.text)
     if not denied:
@@ -64,8 +64,8 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
 
 
 def answered(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
-    """The first finder of the question's types that finds the requested fact; else what search ranks first."""
-    # Examples are the pattern finder's; it starts at the places that search ranks first.
+    """The first finder of the question's types that finds the requested fact; otherwise the best search results."""
+    # Examples are left to the pattern finder, which starts at the places that search ranks first.
     for kind in brief.question.types if brief.question.type is not QuestionType.EXAMPLE else ():
         outcome = find(kind, brief, toolbox)
         if outcome is not None:
@@ -135,21 +135,21 @@ def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox:
     ]
     likely = likely_places(by_file, question) if question.type is QuestionType.HOW and not named else []
     ordered = list({place.key: place for place in [*places, *likely, *in_order(by_file)]}.values())
-    tests = "test" in terms  # else they only repeat what the code does
+    tests = "test" in terms  # otherwise they only repeat what the code does
     ranked = [units[0].place for file, units in by_file if units and (tests or file.role != "test")]
     return [*spread(ordered, ranked)[:MOST_PLACES], *(further_place(file) for file in result.files)]
 
 
 def further_place(file: FileHits) -> ResultPlace:
-    """Where a file that search found is about the question; it is listed if nothing else names the file."""
+    """A place in a file that search found and that is about the question; listed if nothing else names the file."""
     hit = file.hits[0]
     line = hit.lines[0] if hit.lines else hit.start_line
     return ResultPlace(file.root, file.path, line, line, section=ALSO)
 
 
 def spread(ordered: Sequence[ResultPlace], ranked: Sequence[ResultPlace]) -> list[ResultPlace]:
-    """The best places, then the best one of each file that search ranks high: a test or a document that is about the
-    question says more than a further place in a file that is named already."""
+    """The best places, then the best one of each file that search ranks high: a test or a document about the question
+    is more useful than a further place in a file that is already listed."""
     first = list(ordered[:MOST_BEST])
     named = {(place.root, place.path) for place in first}
     further = [place for place in ranked if (place.root, place.path) not in named]
@@ -175,8 +175,9 @@ def lines_of(one: DefinitionMatch, toolbox: RoleToolbox) -> list[str]:
 
 
 def likely_places(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]], question: Question) -> list[ResultPlace]:
-    """The definitions that explain what a question without a name asks, from both orders in turn. Not for questions for
-    a place, which often mean a type: types explain little, and are listed only if there is nothing else."""
+    """The definitions that explain the answer to a question without a name, alternating between both orders. Not for
+    questions for a place, which often mean a type: types explain little, and are only listed if there is nothing else.
+    """
     code = [(file, units) for file, units in by_file if str(file.role) not in BEHIND]
     likely = [one.place for one in rank_units([units for _, units in code], question.text)]
     best = [one for one in likely if has_body(one)][:MOST_LIKELY] or likely[:1]
@@ -186,7 +187,7 @@ def likely_places(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]], question
 
 
 def has_body(place: ResultPlace) -> bool:
-    """Whether it is a function whose lines can explain something."""
+    """Whether it is a function with lines that can explain something."""
     return bool(place.kind) and place.kind not in TYPES and place.end > place.line
 
 

@@ -32,7 +32,7 @@ SIMILAR = 0.6
 # Candidates considered for the six examples; more only add time.
 MOST_CANDIDATES = 40
 MOST_SECTIONS, MOST_BLOCKS, MOST_READ = 12, 3, 60
-# Share of the question's words that an example must have.
+# Minimum share of the question's words in an example.
 MOST_OF_IT = 0.6
 BLOCK_LINES = 8
 SHOWN = 0.3
@@ -60,7 +60,7 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         if not rows or files.get(place.path, 0) >= 2 or any(is_similar(shape, other) for other in shapes):  # noqa: PLR2004 - at most two per file
             continue
         if place.section != "use" and chosen and shown_share(place, rows, terms) < SHOWN:
-            continue  # what is quoted would not say what it is an example of
+            continue  # the quoted lines would not show what they are an example of
         files[place.path] = files.get(place.path, 0) + 1
         shapes.append(shape)
         chosen.append(replace(place, section="example", rows=rows))
@@ -89,12 +89,12 @@ def result_of(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox)
 
 
 def is_sure(brief: Brief, chosen: Sequence[ResultPlace]) -> bool:
-    """Whether all words of the question are in the first example: its title and its quoted lines."""
+    """Whether the first example contains all words of the question, in its title and its quoted lines."""
     return shown_share(chosen[0], chosen[0].rows, terms_of(brief.question.subject)) == 1.0
 
 
 def shown_share(place: ResultPlace, rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> float:
-    """The share of the words that the title and the quoted lines have."""
+    """The share of the words in the title and the quoted lines."""
     found = loose_words(" ".join([place.name, *(text for _, text in rows)]))
     wanted = set(map(loose, terms))
     return len(wanted & found) / len(wanted) if wanted else 0.0
@@ -106,14 +106,14 @@ def snippet(brief: Brief, place: ResultPlace) -> str:
 
 
 def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
-    """Code blocks of documents, uses of the names in the question, search hits that say most of it, and what is built
-    like the best of them."""
+    """Code blocks of documents, uses of the names in the question, search results with most words of it, and code with
+    a structure similar to the best of them."""
     found: list[ResultPlace] = list(block_places(brief, toolbox))
     found += [place for name in names_of(brief, toolbox) for place in use_places(name, toolbox)]
     targets = {(place.root, place.path, place.name) for place in brief.targets[:1]} if found else set()
     hits = [place for place in search_places(brief, toolbox) if is_about(brief, place, toolbox)]
     enough = len({place.path for place in found}) >= LEAST_EXAMPLES
-    if enough:  # what only has the words of the question describes it or is its own code
+    if enough:  # a place that only has the words of the question describes it or is its own code
         hits = [place for place in hits if role_of(place.path) in EXAMPLES]
     found += hits
     found += neighbours(hits[0], toolbox) if hits and not enough else []
@@ -124,16 +124,16 @@ def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
 
 
 def names_of(brief: Brief, toolbox: RoleToolbox) -> list[str]:
-    """The names in the question; without any, the definition whose name is the words of the subject in one:
-    `errorhandler`, `error_handler` or `ErrorHandler` of "an error handler"."""
+    """The names in the question; if there is none, the definition whose name joins the words of the subject:
+    `errorhandler`, `error_handler` or `ErrorHandler` for "an error handler"."""
     if brief.question.names:
         return [name.text for name in brief.question.names]
-    said = re.findall(r"[a-z]+", brief.question.topic.lower())
-    said = [word for word in said if word not in words.STOP_WORDS]
-    if not 0 < len(said) <= MOST_JOINED:
+    subject = re.findall(r"[a-z]+", brief.question.topic.lower())
+    subject = [word for word in subject if word not in words.STOP_WORDS]
+    if not 0 < len(subject) <= MOST_JOINED:
         return []
     found: list[str] = []
-    for parts in dict.fromkeys((tuple(said), (*said[:-1], said[-1].removesuffix("s")))):
+    for parts in dict.fromkeys((tuple(subject), (*subject[:-1], subject[-1].removesuffix("s")))):
         pascal = "".join(part.capitalize() for part in parts)
         spelt = (
             [pascal] if len(parts) == 1 else ["".join(parts), "_".join(parts), pascal, pascal[0].lower() + pascal[1:]]
@@ -152,9 +152,9 @@ def block_places(brief: Brief, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
     for one in [one for one in found if one.share >= MOST_OF_IT][:MOST_SECTIONS]:
         lines = toolbox.shown(one.area, one.path)
         block = best_block(lines, one.section, about)
-        said = terms.found(loose_words(" ".join(lines[block[0] - 1 : block[1]]))) if block else ()
-        if block and said:
-            blocks.append((-len(said), len(blocks), one, block))
+        matched = terms.found(loose_words(" ".join(lines[block[0] - 1 : block[1]]))) if block else ()
+        if block and matched:
+            blocks.append((-len(matched), len(blocks), one, block))
     for _, _, one, block in sorted(blocks, key=lambda found: found[:2])[:MOST_BLOCKS]:
         title = one.section.title.strip("`* ")
         yield ResultPlace(one.area.view.root.id, one.path, block[0], block[1], title, "heading", "block")
@@ -169,7 +169,7 @@ def is_about(brief: Brief, place: ResultPlace, toolbox: RoleToolbox) -> bool:
 
 
 def use_places(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """Definitions that use a name, at the line of the use: calls and derived classes, and annotations only if there is
+    """Definitions that use a name, at the line of the use: calls and derived classes; annotations only if there is
     nothing else."""
     found = toolbox.uses(words_after(name), USES)
     applied = [use for use in found if use.reference.kind in APPLIED]
@@ -249,11 +249,11 @@ def shape_of(
 
 
 def telling_rows(rows: list[tuple[int, str]], terms: frozenset[str]) -> list[tuple[int, str]]:
-    """The consecutive lines of a long block that have most words of the question, beginning where they do."""
+    """The consecutive lines of a long block with most words of the question, starting at the first such word."""
     wanted = set(map(loose, terms))
-    said = [wanted & loose_words(text) for _, text in rows]
+    matched = [wanted & loose_words(text) for _, text in rows]
     starts = range(max(1, len(rows) - BLOCK_LINES + 1))
-    first = max(starts, key=lambda at: (len(set().union(*said[at : at + BLOCK_LINES])), at))
+    first = max(starts, key=lambda at: (len(set().union(*matched[at : at + BLOCK_LINES])), at))
     return rows[first : first + BLOCK_LINES]
 
 
