@@ -43,7 +43,7 @@ OBJECTS: Final = frozenset(
 CONSTANTS: Final = frozenset({"true", "false", "none", "null", "nil"})  # `False` and `false` are the same
 CONSTRUCTORS: Final = ("__init__", "constructor", "initialize", "__construct")
 TYPE_FIRST: Final = frozenset({"java", "csharp", "c", "cpp", "dart"})
-# How a call is written, by what joins a name to what it belongs to.
+# Patterns of a call, by the separator between a name and its qualifier.
 FORMS: Final = ("{}($$$ARGS)", "$R.{}($$$ARGS)", "$R->{}($$$ARGS)", "$R::{}($$$ARGS)", "$R?.{}($$$ARGS)")
 # Constructors, and literals of structures in Go and Rust.
 NEW: Final = ("new {}($$$ARGS)", "new $R.{}($$$ARGS)", "{}{{$$$ARGS}}")
@@ -94,7 +94,7 @@ class CallShape:
         return re.compile(rf"{name}!?\s*(?:::)?(?:<[^()\n]*>)?\s*[(\[{{]")
 
     def check(self, languages: Iterable[str]) -> None:
-        """A name is code everywhere."""
+        """A name is valid code in every language."""
 
     def matches(self, view: View, text: str, language: str) -> Iterator[tuple[int, str]]:
         rules = [rule for pattern in call_patterns(self.name) if (rule := rule_for(pattern, language))]

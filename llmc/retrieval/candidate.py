@@ -58,5 +58,5 @@ class Candidate(NamedTuple):
 
     @property
     def order(self) -> tuple[float, str, str]:
-        """Best first, and the same order every time."""
+        """Best first; deterministic."""
         return (-self.score, self.path, self.view.root.path)

@@ -25,12 +25,12 @@ __all__ = ["body_query", "exact_names", "joined", "keyword_query", "path_query",
 # The capsule is for the embedder (NDCG@10 .897 with the name alone, .892 with a capsule at .2, .885 with one at .7).
 TEXT_FIELDS = {"body": 1.0, "name": 0.7, "path": 1.0}
 NAME_FIELDS = {"name": 0.7, "path": 1.0}
-# Measured flat from .3 to .5 and from .3 to .7: what is guessed weighs less than what was said.
+# Measured flat from .3 to .5 and from .3 to .7. Guessed forms weigh less than the words of the query.
 JOINED = 0.3
 SHORTENED = 0.5
 # `conf`, `param`, `config`: shorter beginnings match too many words, and longer ones are matched by the stem.
 SHORT_FORMS = range(4, 7)
-# Of a pasted text: 24 to 64 terms rank the same on development issues, and each costs time.
+# For pasted text: 24 to 64 terms rank the same on development issues, and each costs time.
 MOST_BODY_TERMS = 40
 BODY_FIELDS = {"body": 1.0, "name": 0.7, "path": 1.0}
 PART_OF_BODY = 0.5
@@ -54,7 +54,8 @@ def joined(query: Query) -> tuple[str, ...]:
 
 
 def exact_names(query: Query) -> tuple[str, ...]:
-    """Words that can only be names: compounds, and capitals inside. A lone name is one whatever its form."""
+    """Words that can only be names: compounds, and words with capitals inside. A query of one word is a name whatever
+    its form."""
     return tuple(word.text for word in query.words if word.parts or word.text[1:] != word.text[1:].lower())
 
 
@@ -82,7 +83,7 @@ def keyword_query(query: Query, languages: frozenset[str]) -> KeywordQuery:
 def body_query(
     query: Query, frequencies: Callable[[Collection[str]], tuple[int, Mapping[str, int]]], languages: frozenset[str]
 ) -> KeywordQuery:
-    """The rarest words of a pasted text. A word that no chunk holds, or every tenth, tells nothing apart."""
+    """The rarest words of a pasted text. Words that no chunk has, or every tenth has, do not distinguish anything."""
     weights = {
         term: max(weight, 0.0)
         for word, count in query.body
@@ -106,7 +107,7 @@ def _repeated(count: int) -> float:
 
 
 def _single(text: str) -> tuple[words.QueryWord, ...]:
-    """A text of several words is left out as a phrase, once the file is read."""
+    """Phrases of several words are excluded later, once the file is read."""
     found = words.query_words(text)
     return found if len(found) == 1 else ()
 
@@ -118,7 +119,7 @@ def path_query(query: Query) -> KeywordQuery:
 
 
 def _scored(query: Query) -> Iterator[Clause]:
-    if query.route is QueryRoute.SYMBOL:  # of the many places that use a name, those that are called so come first
+    if query.route is QueryRoute.SYMBOL:  # of the many places that use a name, files with that name come first
         yield from (Clause("name", term) for term in terms(query))
     for fields, found, boost in (
         (TEXT_FIELDS, terms(query), 1.0),

@@ -33,7 +33,7 @@ __all__ = ["CommitLog", "load_log", "refresh"]
 NAME: Final = "history.sqlite"
 MOST_COMMITS: Final = 5_000
 WRITTEN_AT_ONCE: Final = 100
-# For a whole history; what was read until then is kept. Packs are mapped and do not count as memory.
+# For a whole history; commits read by then are kept. Packs are mapped and do not count as memory.
 CPU_SECONDS, MEMORY_BYTES = 120, 1 << 30
 COLUMNS: Final = "id, time, author, message, parents, paths, is_cut"
 
@@ -66,7 +66,7 @@ def load_log(folder: Path, head: str) -> CommitLog:
     return CommitLog(head, _known(folder / NAME))
 
 
-# Of each store the last reader and what it was to read: one that failed is not started again for the same.
+# Per store the last reader and its task: a reader that failed is not started again for the same task.
 _running: dict[str, tuple[GitFolder, subprocess.Popen[bytes]]] = {}
 _lock = threading.Lock()
 
@@ -132,7 +132,7 @@ def _plain(text: str) -> str:
 
 
 def _write(place: str, root: str) -> None:
-    """Bring the file up to date with HEAD. A file that cannot be read is thrown away."""
+    """Brings the file up to date with HEAD. A file that cannot be read is discarded."""
     folder = git_folder(root)
     try:
         _append(place, folder)
@@ -155,8 +155,8 @@ def _append(place: str, folder: GitFolder) -> None:
 
 
 def _complete(known: dict[str, tuple[int, tuple[str, ...]]]) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Without commits whose parents were missing when they were read: those may be here now, and with them the paths
-    that the commit changed."""
+    """Without commits whose parents were missing when they were read: the parents, and with them the changed paths,
+    may be available now."""
     return {name: row for name, row in known.items() if all(parent in known for parent in row[1])}
 
 

@@ -29,13 +29,13 @@ __all__ = ["read_commits"]
 
 LONGEST_MESSAGE: Final = 2_000
 LONGEST_AUTHOR: Final = 80
-# A commit of more files says little of which belong together, and is often a move of everything.
+# A commit of more files says little about which belong together, and often moves everything.
 MOST_PATHS: Final = 60
 _EMAIL = re.compile(r"\s*<[^>]*>?")
 
 
 class _Objects(DiskObjectStore):
-    """Objects of this folder alone: alternates would name folders elsewhere."""
+    """Objects of this folder only: alternates would name folders elsewhere."""
 
     def _read_alternate_paths(self) -> Iterator[str]:
         return iter(())
@@ -70,7 +70,7 @@ def _push(waiting: list[tuple[int, str]], store: Any, known: Mapping[str, tuple[
 
 
 def _object(store: Any, name: str) -> CommitObject | None:
-    """None for what is missing, broken, or no commit."""
+    """None if the object is missing, broken, or not a commit."""
     try:
         found = store[name.encode()]
     except Exception:  # noqa: BLE001 - dulwich raises whatever a broken pack leads to

@@ -1,8 +1,8 @@
-"""What code repeats in many lines is said in few: fields, constructors that only keep their arguments, copied values.
+"""Shortens code that repeats itself in many lines: fields, constructors that only keep their arguments, copied values.
 
-A run of fields with the same modifiers shares a line, a marker annotation stands before what it marks, a function with
-one short statement is one line, assignments of a parameter to the field of its name are counted, and entries such as
-`id: asset.id, name: asset.name` are `asset.{id, name}`.
+Consecutive fields with the same modifiers share a line, a marker annotation is put before the declaration it marks, a
+function with one short statement is one line, assignments of a parameter to the field of its name are counted, and
+entries such as `id: asset.id, name: asset.name` become `asset.{id, name}`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FUNCTION = re.compile(
     r"(?:(?:def|func|function|fn|fun|sub)\s+)?[\w$#<>\[\],.?\s|&*:]*\(.*"
 )
 _COPY = re.compile(r"(?P<name>\w+)(?::\s?|=)(?P<owner>\$?\w+(?:(?:\??\.|->)\w+)*)(?:\??\.|->)(?P=name),")
-_KEEPS, _SHARED = 3, 3  # so many assignments are counted, so many fields share a line
+_KEEPS, _SHARED = 3, 3  # number of assignments that are counted instead, and of fields that share a line
 _LONGEST = 160
 
 
@@ -46,7 +46,7 @@ def with_body(head: str, body: str) -> str:
 
 
 def _marked(found: Sequence[Statement]) -> list[Statement]:
-    """`@Override` on the line of its function, with the number of that."""
+    """`@Override` on the line of its function, with that line's number."""
     joined: list[Statement] = []
     markers: list[Statement] = []
     for one in found:
@@ -78,7 +78,7 @@ def _short_functions(found: Sequence[Statement]) -> list[Statement]:
 
 
 def _kept_arguments(found: Sequence[Statement]) -> Iterator[Statement]:
-    """`this.config = config` for each argument of a constructor says what its parameters say."""
+    """`this.config = config` for each argument of a constructor repeats its parameters."""
     for run in _runs(found, _keeps):
         if len(run) >= _KEEPS and _keeps(run[0]):
             yield replace(run[0], text=f"… keeps {len(run)} parameters in fields of their names")
@@ -92,7 +92,7 @@ def _keeps(one: Statement) -> bool:
 
 
 def _copied_values(found: Iterator[Statement]) -> Iterator[Statement]:
-    """Entries of a literal, or arguments, that have the names of what they are taken from."""
+    """Entries of a literal, or arguments, named like the attributes they are copied from."""
     for run in _runs(found, lambda one: _COPY.fullmatch(one.text) is not None):
         names: list[str] = []
         first, owner = run[0], ""
@@ -132,7 +132,7 @@ def _shared_fields(found: Iterator[Statement]) -> Iterator[Statement]:
 
 
 def _runs(found: Iterable[Statement], is_like: Callable[[Statement], bool]) -> Iterator[list[Statement]]:
-    """The statements, those that are alike and follow each other on one level together."""
+    """The statements; similar consecutive ones of the same level are grouped."""
     run: list[Statement] = []
     for one in found:
         if run and is_like(one) and is_like(run[0]) and run[0].level == one.level:

@@ -1,7 +1,7 @@
-"""Values kept together with what they were computed from, so that a hit never differs from computing again.
+"""Values cached together with their dependencies, so that a hit never differs from computing again.
 
-That is the generation and the pending paths of every root, and the stamp of each file that was read. If any of them
-has changed, the value is computed again.
+Dependencies are the generation and the pending paths of every root, and the stamp of each file that was read. If any
+of them has changed, the value is computed again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DependencyCache:
 
     @property
     def memory(self) -> int:
-        """About how many bytes the values take."""
+        """The approximate size of the values in bytes."""
         return self._bytes
 
     def __len__(self) -> int:
@@ -63,7 +63,8 @@ class DependencyCache:
         is_valid: Callable[[Value], bool] = lambda _value: True,
         may_keep: Callable[[Value], bool] = lambda _value: True,
     ) -> tuple[Value, bool]:
-        """The value for `key` and whether it was kept; `compute` appends the files that it reads to its argument."""
+        """The value for `key` and whether it came from the cache; `compute` appends the files that it reads to its
+        argument."""
         full_key = (tuple(map(_state, views)), key)
         with self._lock:
             kept = self._kept.get(full_key)
@@ -72,7 +73,7 @@ class DependencyCache:
             return kept[0], True
         read: list[FileDependency] = []
         value = compute(read)
-        # Pending files were read too, whether the value shows them or not.
+        # Pending files were read too, whether or not the value shows them.
         if may_keep(value) and not any(view.pending for view in views):
             self._keep(full_key, value, read)
         return value, False

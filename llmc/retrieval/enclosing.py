@@ -1,5 +1,5 @@
-"""Which function, class or handler is a line in? Symbols come from the catalog; a file that the index does not know
-yet, or knows in another state, is parsed on the spot.
+"""Which function, class or handler contains a line? Symbols come from the catalog; a file that is not indexed, or has
+changed since, is parsed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_TEXT", "FileSymbols", "naming_line", "symbols_of", "symbols_of_files"]
 
 LARGEST_TEXT = 8 << 20
-# Keys of data files and headings enclose text, not code; a name for each would only repeat what the line says.
+# Keys of data files and headings enclose text, not code; naming each would only repeat the line.
 _NO_SCOPE = frozenset({"key", "section", "target"})
 
 
 @dataclass(frozen=True)
 class FileSymbols:
-    """`text` is None for a file that is gone or is not text."""
+    """`text` is None for a file that no longer exists or is not text."""
 
     path: str
     language: str
@@ -35,12 +35,13 @@ class FileSymbols:
     text: FileText | None
 
     def around(self, line: int) -> list[Symbol]:
-        """What a line is in, from the outermost to the innermost. A definition of one line encloses nothing."""
+        """The symbols that contain a line, from the outermost to the innermost. A one-line definition contains
+        nothing."""
         chain = chain_of(self.symbols, line)
         return [one for one in chain if one.end_line > one.start_line and one.kind not in _NO_SCOPE]
 
     def defined_at(self, line: int) -> list[Symbol]:
-        """The symbols whose name is on this line."""
+        """The symbols named on this line."""
         near = [one for one in self.symbols if one.start_line <= line <= one.start_line + _MOST_DECORATORS]
         return [one for one in near if line <= one.end_line and self.naming_line(one) == line]
 
@@ -61,11 +62,11 @@ def naming_line(symbol: Symbol, line_at: Callable[[int], str]) -> int:
     return symbol.start_line
 
 
-_MOST_DECORATORS = 60  # lines; the description of a route for OpenAPI has as many
+_MOST_DECORATORS = 60  # lines; the description of a route for OpenAPI can be this long
 
 
 def symbols_of_files(view: View, paths: Collection[str]) -> dict[str, FileSymbols]:
-    """For each file its symbols and its text, as it is on disk now."""
+    """The symbols and the current text of each file."""
     known = [path for path in paths if path not in view.pending]
     docs = view.store.catalog.docs_of(view.root.id, known)
     by_doc: dict[int, list[Symbol]] = {}
@@ -79,7 +80,7 @@ def symbols_of(view: View, path: str) -> FileSymbols:
 
 
 def _file(view: View, path: str, indexed: list[Symbol] | None) -> FileSymbols:
-    """`indexed` is None for a file whose symbols the catalog does not have, or has of an older state."""
+    """`indexed` is None if the catalog has no symbols of the file, or those of an older version."""
     text = _text_of(view, path)
     language = language_of(path, text[:1_000]) if text is not None else language_of(path)
     symbols: Sequence[Symbol] = indexed or ()

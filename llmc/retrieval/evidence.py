@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "EvidenceKind", "distinct", "extract"]
 
-# Of each kind, the most frequent first: a log of ten thousand lines names the same few things again and again.
+# Limit per kind, most frequent first: a log of ten thousand lines names the same few things over and over.
 MOST_OF_A_KIND: Final = 24
 LONGEST: Final = 200
 
@@ -38,7 +38,7 @@ class EvidenceKind(StrEnum):
 
 
 class Evidence(NamedTuple):
-    """`line` and `function` are those of a stack frame; `times` is how often the text has it."""
+    """`line` and `function` belong to a stack frame; `times` is how often the text contains it."""
 
     kind: EvidenceKind
     text: str
@@ -84,7 +84,7 @@ _MESSAGE: Final = re.compile(
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(r"(?<![\w\"'])(?:\"([^\"\n]{3,200})\"|'([^'\n]{3,200})'|“([^”\n]{3,200})”)(?![\w\"'])")
-# A line set apart from the prose around it: indented, quoted, in a fence, or alone after a colon.
+# A line separate from the prose around it: indented, quoted, in a fence, or alone after a colon.
 _SET_APART: Final = re.compile(
     r"(?:(?<=:\n)|(?<=:\n\n)|(?:(?<=\n)|\A)(?:[ ]{2,12}|\t|> {0,3})|(?<=```\n))"
     r"(?P<line>[^\s>`|#*+@$/<{(-][^\n]{16,300})(?=\n|\Z)"
@@ -110,10 +110,10 @@ _SPOKEN: Final = frozenset({"e.g", "i.e", "etc", "vs", "and/or", "n/a", "w/o", "
 
 
 def extract(text: str) -> tuple[Evidence, ...]:
-    """What the text quotes, strongest kind first, each thing once."""
+    """Everything that the text quotes, strongest kind first, without duplicates."""
     links = _URL.findall(text)
     plain = _URL.sub(" ", text)
-    undiffed = _DIFF_PATH.sub(" ", plain)  # `a/x.c` and `b/x.c` are one file, and no folder is called `a`
+    undiffed = _DIFF_PATH.sub(" ", plain)  # `a/x.c` and `b/x.c` of a diff are one file; there is no folder `a`
     found: Counter[Evidence] = Counter()
     for one in (*_frames(plain), *_linked(links), *_diffed(plain), *_paths(undiffed), *_names(plain), *_rest(plain)):
         found[one] += 1
@@ -125,7 +125,7 @@ def extract(text: str) -> tuple[Evidence, ...]:
 
 
 def _best(kind: EvidenceKind, found: list[Evidence]) -> list[Evidence]:
-    """Frames stay in order, since the innermost is at one end; of others the most frequent."""
+    """Frames stay in order, since the innermost is at one end; other kinds by frequency."""
     if kind is K.FRAME:
         return found[: MOST_OF_A_KIND // 2] + found[MOST_OF_A_KIND // 2 :][-MOST_OF_A_KIND // 2 :]
     return sorted(found, key=lambda one: -one.times)[:MOST_OF_A_KIND]
@@ -184,7 +184,7 @@ def _names(text: str) -> Iterator[Evidence]:
 
 
 def _set_apart(text: str) -> Iterator[Evidence]:
-    """Messages that a person pasted on lines of their own; a dump of many such lines is not one."""
+    """Messages pasted on lines of their own; a dump of many such lines is not one."""
     lines = [match["line"].strip() for match in _SET_APART.finditer(text)]
     if len(lines) <= MOST_SET_APART:
         for line in lines:
@@ -205,12 +205,12 @@ def _rest(text: str) -> Iterator[Evidence]:
             yield Evidence(kind, match[0])
 
 
-# What may say the same as a piece of evidence, and more.
+# Kinds of evidence that may contain another kind, and more.
 _BROADER: Final = {K.PATH: {K.FRAME}, K.IDENTIFIER: {K.EXCEPTION, K.FRAME}, K.STRING: {K.STRING}}
 
 
 def distinct(evidence: Sequence[Evidence]) -> Iterator[Evidence]:
-    """What to show of it: without the path or function of a listed stack frame, the name of a listed exception, and
+    """The evidence to show: without the path or function of a listed stack frame, the name of a listed exception, and
     parts of a longer message."""
     for one in evidence:
         others = [other for other in evidence if other is not one and other.kind in _BROADER.get(one.kind, ())]

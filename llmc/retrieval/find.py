@@ -1,6 +1,6 @@
-"""Which files are called so? Names and paths from the catalog: globs, substrings, then letters in order (fuzzy).
+"""Which files have this name? Names and paths from the catalog: globs, substrings, then letters in order (fuzzy).
 
-Pending paths are looked up on disk, so that a file made a moment ago is found and a deleted one is not.
+Pending paths are checked on disk, so a file created a moment ago is found and a deleted one is not.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 __all__ = ["FindRequest", "FindResult", "FoundFile", "find", "parse_age", "parse_size"]
 
 GLOB = re.compile(r"[*?\[]")
-# What a glob leaves open: its marks, and a class with all that is in it.
+# The variable parts of a glob: wildcards, and character classes.
 GLOB_RUN = re.compile(r"[*?]+|\[[^\]]*\]?")
-# Beyond so many matches reading all rows is faster than looking each up.
+# For more matches, reading all rows is faster than looking each one up.
 FEW = 8_000
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 AGE_HINT = "Write 2h, 3d, 1w or 2026-01-31."
-LONGEST_NUMBER = 15  # digits; no size and no age has more
+LONGEST_NUMBER = 15  # digits; no size or age has more
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True)
 class FindRequest:
-    """`query` is a glob when it holds `*`, `?` or `[`, else part of a path, else letters in order. Empty finds all."""
+    """`query` is a glob if it contains `*`, `?` or `[`, else part of a path, else letters in order. An empty one finds
+    all."""
 
     query: str = ""
     paths: PathFilter = field(default_factory=PathFilter)
@@ -93,7 +94,7 @@ def matching(
     ranked: Callable[[str], Rank | None],
     chosen: Callable[[DocumentPaths], Sequence[str]],
 ) -> list[Found]:
-    """`chosen` are the indexed paths that can match at all; only those are looked at one by one."""
+    """`chosen` are the indexed paths that can match at all; only those are checked one by one."""
     found: list[Found] = []
     for view in views:
         accepts = request.paths.of(view.root.id).accepts
@@ -107,7 +108,7 @@ def matching(
 
 
 def telling(query: str) -> str:
-    """The longest part of a query that a path must have as it is written."""
+    """The longest part of a query that a path must contain literally."""
     return max(GLOB_RUN.split(query.lower().strip("/")), key=len)
 
 
@@ -120,7 +121,7 @@ def listed(view: View, chosen: Callable[[DocumentPaths], Sequence[str]]) -> Iter
 
 
 def sizes_and_times(view: View, paths: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """What the catalog knows, corrected by a look at the disk for what is pending or was too young to be trusted."""
+    """The sizes and times in the catalog, updated from disk for files that are pending or changed too recently."""
     catalog = view.store.catalog
     few = len(paths) <= FEW
     known = catalog.stamps_of(view.root.id, paths) if few else catalog.stamps(view.root.id)
@@ -172,7 +173,7 @@ def ranking(query: str) -> Callable[[str], Rank | None]:
 
 
 def fuzzy(letters: str, path: str) -> Rank | None:
-    """The letters in order, as near to each other as they come: fewer gaps rank first, the name before the folders."""
+    """The letters in order, as close to each other as possible: fewer gaps rank first, the name before the folders."""
     for text, rank in ((path.lower().rpartition("/")[2], 3), (path.lower(), 4)):
         at, gaps = -1, 0
         for letter in letters:

@@ -1,7 +1,8 @@
-"""Is it still so? Every place that is shown is read from disk first, and what the store may not know yet is looked at.
+"""Is a result still current? Every place that is shown is read from disk first, and files that the store may not have
+yet are searched.
 
-A file whose stamp or content is what was indexed keeps its lines. In a changed one they are found again, by name or by
-the words asked for, or the place is dropped. A file that is gone is dropped.
+A file whose stamp or content has not changed since indexing keeps its line numbers. In a changed file the lines are
+found again by name or by the words of the query, or the place is dropped. A deleted file is dropped.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["pending_candidates", "read", "settle"]
 
-# What is indexed is at most 2 MB by default; a file that grew past this is not read for a search.
+# Files of up to 2 MB are indexed by default; one that grew beyond this is not read for a search.
 LARGEST_READ = 8 << 20
-# Pending files are read one by one, 0.1 ms each; of more those with the most words of the query.
+# Pending files are read one by one, 0.1 ms each; if there are more, those with the most words of the query are read.
 MOST_PENDING = 64
 # About a chunk. A pending file has not been parsed.
 WINDOW = 40
@@ -37,7 +38,7 @@ LEAST_COVERAGE = 0.5
 
 
 def read(view: View, path: str) -> tuple[bytes, Stamp] | None:
-    """None when there is no such file any more."""
+    """None if the file no longer exists."""
     try:
         return view.root_fs.read(path, LARGEST_READ)
     except LlmcError:
@@ -45,8 +46,8 @@ def read(view: View, path: str) -> tuple[bytes, Stamp] | None:
 
 
 def settle(candidate: Candidate, data: bytes, stamp: Stamp, asked: QueryFeatures) -> Candidate | None:
-    """The candidate with its lines as they are now; None when the place is not there any more."""
-    if candidate.stamp == stamp and is_plain(data):  # of a long file only the places are looked at
+    """The candidate with its current lines; None if the place no longer exists."""
+    if candidate.stamp == stamp and is_plain(data):  # in a long file only the places are checked
         return candidate._replace(text=PlainLines(data))
     text = decode(data)
     if isinstance(text, Binary):
@@ -73,7 +74,7 @@ def _found_again(candidate: Candidate, lines: list[str], asked: QueryFeatures) -
 
 
 def _start(chunk: ChunkPlace, lines: Sequence[str], asked: QueryFeatures) -> int | None:
-    """Where the chunk begins now: at the nearest line with its name, or at the window that says most of the query."""
+    """The current first line of the chunk: the nearest line with its name, or the window with most of the query."""
     name = chunk.name.rpartition(".")[2]
     named = [number for number, line in enumerate(lines, 1) if name in line] if name else []
     if named:
@@ -83,7 +84,7 @@ def _start(chunk: ChunkPlace, lines: Sequence[str], asked: QueryFeatures) -> int
 
 
 def _best_window(lines: Sequence[str], asked: QueryFeatures, size: int) -> tuple[float, int] | None:
-    """(share of the words met, first line) of the window that meets most of them; None when none is met."""
+    """(share of the words, first line) of the window that contains most of them; None if none contains any."""
     best = (0.0, 0)
     step = max(1, size // 2)
     for start in range(0, max(1, len(lines) - step), step):
@@ -95,8 +96,8 @@ def _best_window(lines: Sequence[str], asked: QueryFeatures, size: int) -> tuple
 
 
 def pending_candidates(view: View, asked: QueryFeatures, scope: Scope, best: float) -> Iterator[Candidate]:
-    """Files that changed and may not be indexed yet, where they meet the query as they are on disk. There are no
-    statistics for them: all words of the query in one window are worth as much as the `best` chunk can be."""
+    """Files that changed and may not be indexed yet, if they match the query now. There are no statistics for them:
+    all words of the query in one window score as high as the `best` chunk can."""
     words = dict.fromkeys((*asked.symbols, *asked.terms)) if view.pending else {}
     for path in unindexed_files(view, tuple(words), scope.accepts_path).paths[:MOST_PENDING]:
         content = read(view, path)

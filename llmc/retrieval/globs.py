@@ -1,4 +1,4 @@
-"""Which paths does a person mean: path arguments, `-g` globs and `-t` types, with ripgrep's rules for each."""
+"""Which paths does a user mean: path arguments, `-g` globs and `-t` types, with ripgrep's rules for each."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NOWHERE", "PathFilter"]
 
-NOWHERE = ("\0",)  # no path is called so
+NOWHERE = ("\0",)  # matches no path
 
 
 @dataclass(frozen=True)
 class PathFilter:
-    """`under`: folders or files, root-relative, "" is the whole root; `roots` says of each in which root it is, and may
-    be left out when they hold in all. All conditions must hold."""
+    """`under`: folders or files relative to the root, "" is the whole root; `roots` has the root of each and may be
+    omitted if they apply to all. All conditions must hold."""
 
     under: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class PathFilter:
     roots: tuple[str, ...] = ()
 
     def of(self, root: str) -> PathFilter:
-        """What it says of the paths of one root."""
+        """The conditions for the paths of one root."""
         if not self.roots:
             return self
         here = tuple(path for path, owner in zip(self.under, self.roots, strict=True) if owner == root)
@@ -43,7 +43,7 @@ class PathFilter:
 
     @cached_property
     def accepts(self) -> Callable[[str], bool]:
-        """Asked for every path of a repository: one condition is itself the answer."""
+        """Called for every path of a repository, so a single condition is returned as it is."""
         conditions = self._conditions
         return conditions[0] if len(conditions) == 1 else lambda path: all(each(path) for each in conditions)
 
@@ -71,8 +71,8 @@ class PathFilter:
 
 @dataclass(frozen=True)
 class Overrides:
-    """ripgrep's `-g`: the last glob that matches decides; `!` excludes, a folder with all below it; a file that no glob
-    names passes only if none of them includes."""
+    """ripgrep's `-g`: the last glob that matches decides; `!` excludes, and a folder excludes everything below it; a
+    file that no glob matches passes only if none of them includes."""
 
     globs: tuple[str, ...]
     _folders: dict[str, tuple[bool, Layer | None]] = field(default_factory=dict, compare=False, repr=False)
@@ -86,7 +86,7 @@ class Overrides:
         return not self._includes_any if verdict is None else verdict
 
     def _folder(self, folder: str) -> tuple[bool, Layer | None]:
-        """Whether all in it is excluded, and what the globs say of its entries; most files share theirs with others."""
+        """Whether everything in it is excluded, and the globs that apply to its entries; most files share a folder."""
         known = self._folders.get(folder)
         if known is None:
             excluded = False
@@ -103,7 +103,7 @@ class Overrides:
 
     @cached_property
     def _patterns(self) -> Patterns:
-        """The same reading as an ignore file's, where a plain glob hides; here it is what lets through."""
+        """Same syntax as an ignore file; there a plain glob hides files, here it includes them."""
         patterns = read_patterns(os.fsencode("\n".join(self.globs)))
         if patterns.left_out:
             raise QueryError(f"a glob cannot be read: {' '.join(self.globs)}", reason=", ".join(patterns.left_out))

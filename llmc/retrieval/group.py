@@ -40,13 +40,13 @@ WEIGHTS = tuple(1 / rank**1.5 for rank in range(1, 65))
 ALONE = Share("chunks", 1.0, "1 in this file")
 
 
-# What the rest of a pasted text is worth beside its headline, and evidence beside the best keyword hit.
+# The weight of the rest of a pasted text relative to its headline, and of evidence relative to the best keyword hit.
 BODY_WEIGHT = 0.8
 EVIDENCE_WEIGHT = {QueryRoute.TEXT: 1.0, QueryRoute.WORDS: 0.5, QueryRoute.SYMBOL: 0.0, QueryRoute.PATH: 0.0}
 
 
 def fuse_views(recalled: Sequence[Recalled], weight: float, route: QueryRoute) -> dict[Place, Fused]:
-    """All views in one pool, so that the best hit of each root is measured by the same scale."""
+    """Fuses all views in one pool, so that the best hits of all roots are measured on the same scale."""
     keyword = normalised(_pooled(one.keyword for one in recalled), floor=0.0)
     body = normalised(_pooled(one.body for one in recalled), floor=0.0)
     if body:
@@ -64,7 +64,7 @@ NOTHING = Fused(0.0, 0.0, 0.0)
 
 
 def fuse(keyword: Mapping[Key, float], vector: Mapping[Key, float], weight: float) -> dict[Key, Fused]:
-    """Every key of either list. `weight` is what the best vector hit is worth, the best keyword hit being worth 1."""
+    """Every key of either list. `weight` is the value of the best vector hit; the best keyword hit has 1."""
     if not vector:
         return {key: Fused(score, score, 0.0) for key, score in keyword.items()}
     found = {}
@@ -75,7 +75,7 @@ def fuse(keyword: Mapping[Key, float], vector: Mapping[Key, float], weight: floa
 
 
 def add_weighted(first: Mapping[Key, float], second: Mapping[Key, float], weight: float) -> dict[Key, float]:
-    """The sum of two lists, the second times `weight`."""
+    """The sum of two lists, the second multiplied by `weight`."""
     found = dict(first)
     for key, score in second.items():
         found[key] = found.get(key, 0.0) + weight * score
@@ -83,7 +83,7 @@ def add_weighted(first: Mapping[Key, float], second: Mapping[Key, float], weight
 
 
 def normalised(scores: Mapping[Key, float], floor: float | None = None) -> dict[Key, float]:
-    """The best becomes 1, `floor` (the least of them if not given) becomes 0."""
+    """Scaled so that the best becomes 1 and `floor` (by default the smallest value) becomes 0."""
     if not scores:
         return {}
     top = max(scores.values())
@@ -119,7 +119,7 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
 
 
 def once(files: Iterable[Candidate]) -> list[Candidate]:
-    """Work trees of one repository share their documents: what several of them hold is answered once, for all."""
+    """Work trees of one repository share their documents: each document is listed once for all of them."""
     kept: dict[tuple[object, int], Candidate] = {}
     for file in files:
         first = kept.setdefault((file.view.store.folder, file.doc), file)
@@ -129,7 +129,7 @@ def once(files: Iterable[Candidate]) -> list[Candidate]:
 
 
 def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
-    """What the chunks of a file give it to begin with; the last share is what they do together."""
+    """The initial shares of a file's score from its chunks; the last share is for several chunks together."""
     best, together = found[0][1], ALONE
     if len(found) > 1 and best.score:
         total = sum([score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False)])
@@ -142,7 +142,7 @@ def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
 def look_up(
     files: Iterable[Candidate], views: Sequence[View], scopes: Sequence[Scope], asked: QueryFeatures
 ) -> Iterator[Candidate]:
-    """The chunks, language and definitions of each file, from the catalog; what a filter leaves out is gone."""
+    """The chunks, language and definitions of each file, from the catalog; files that a filter excludes are dropped."""
     listed = list(files)
     for file in listed:
         if file.doc:
@@ -186,8 +186,8 @@ class ViewFiles(NamedTuple):
 
 
 def _view_files(view: View, scope: Scope, own: list[Candidate], asked: QueryFeatures) -> ViewFiles:
-    """The files of one view, and the names that the catalog will be asked for, so that it hears of those of all views
-    before the first question."""
+    """The files of one view, and the names to look up in the catalog, so that it can be told those of all views before
+    the first query."""
     chunks = view.store.catalog.chunks_of({file.doc for file in own if file.doc})
     code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
     names = compound_names(code, layout_of(scope.places).uses)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommitHit", "HistoryKind", "HistoryRequest", "HistoryResult", "history"]
 
-# The first call of a root waits so long for its history, and then answers from what has been read.
+# How long the first call of a root waits for its history; then it answers from the commits read so far.
 WAIT_SECONDS: Final = 5.0
 MOST_FILES: Final = 8
 MOST_TOGETHER: Final = 8
@@ -49,7 +49,7 @@ class HistoryRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
-    """`files` are those of it that the index holds; `others` counts the rest."""
+    """`files` are the changed files that the index has; `others` counts the rest."""
 
     id: str
     time: int
@@ -66,8 +66,8 @@ class CommitHit:
 
 @dataclass(frozen=True, slots=True)
 class HistoryResult:
-    """`about` are the files whose commits these are; `together` are files that changed in the same commits, with how
-    often."""
+    """`about` are the files whose commits are listed; `together` are files that changed in the same commits, with the
+    number of times."""
 
     kind: HistoryKind
     root: str
@@ -77,11 +77,11 @@ class HistoryResult:
     together: tuple[tuple[str, int], ...]
     read: int
     is_read: bool
-    every_word: bool = True  # whether the commits mention all words of the target, and not only some
+    every_word: bool = True  # whether the commits mention all words of the target, not just some
 
 
 def history(views: Sequence[View], request: HistoryRequest) -> HistoryResult:
-    """From the first root that has a git history and knows the target; by words if none knows it as a path or name."""
+    """From the first root with a git history that knows the target; by words if no root knows it as a path or name."""
     trouble: NotFoundError | None = None
     found: list[HistoryResult] = []
     for view in views:

@@ -1,4 +1,4 @@
-"""From a ranked file to what is shown of it: its best places, their text, and the lines in them that answer best."""
+"""Turns a ranked file into the places to show: its best places, their text, and the lines in them that answer best."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["file_hits", "without_unwanted"]
 
-# As many lines as a short reply may show of one place.
+# Maximum lines of one place in a short reply.
 MOST_LINES = 5
 
 
@@ -59,7 +59,7 @@ def _hit(candidate: Candidate, asked: QueryFeatures, ordinal: int, score: float)
 
 
 def _extent(candidate: Candidate, chunk: ChunkPlace) -> tuple[int, int] | None:
-    """The lines of the symbol that a chunk is named after; a chunk may begin above it or end amid it."""
+    """The lines of the symbol that a chunk is named after; a chunk may begin above it or end inside it."""
     if not chunk.name or not candidate.doc or candidate.moved:
         return None
     known = candidate.view.store.catalog.symbols_around(candidate.doc, chunk.start_line, chunk.end_line)
@@ -68,7 +68,7 @@ def _extent(candidate: Candidate, chunk: ChunkPlace) -> tuple[int, int] | None:
 
 
 def _telling_lines(text: str, chunk: ChunkPlace, asked: QueryFeatures) -> tuple[int, ...]:
-    """The lines that have most of the words, in order; the line of the definition counts as one that has them all."""
+    """The lines with most of the words, in order; the line of the definition counts as having all of them."""
     lowered = text.lower()
     met = Counter(line for term in asked.terms for line in _lines_with(term, lowered))
     name = chunk.name.rpartition(".")[2]
@@ -79,7 +79,7 @@ def _telling_lines(text: str, chunk: ChunkPlace, asked: QueryFeatures) -> tuple[
 
 
 def _lines_with(term: str, text: str) -> Iterator[int]:
-    """From 0. Most lines have no term at all, and are not looked at one by one."""
+    """Line indexes from 0. Most lines have no term at all, and are not checked one by one."""
     line, seen, at = 0, 0, text.find(term)
     while at >= 0:
         line, seen = line + text.count("\n", seen, at), at
@@ -89,9 +89,9 @@ def _lines_with(term: str, text: str) -> Iterator[int]:
 
 
 def without_unwanted(candidate: Candidate, query: Query) -> Candidate | None:
-    """Only the places that have every quoted phrase and nothing that was to be left out; None when none has.
+    """Only the places with every quoted phrase and without excluded words; None if there are none.
 
-    The index has seen to it for what it found by keyword, but not for neighbours by vector, nor for phrases.
+    The index has checked this for places found by keyword, but not for neighbours by vector, nor for phrases.
     """
     if not query.phrases and not query.without:
         return candidate
@@ -111,5 +111,5 @@ def _wanted(candidate: Candidate, ordinal: int, query: Query) -> bool:
 
 
 def _plain(phrase: str) -> str:
-    """Without case, and runs of spaces as one."""
+    """Lower case, with runs of spaces as one."""
     return " ".join(phrase.lower().split())

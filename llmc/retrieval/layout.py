@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckoutLayout", "PathFacts", "forget_layouts", "layout_of", "naming"]
 
 _INNER = re.compile(r"(?:^|/)_?(?:internals?|detail|impl|private)/|(?:^|/)_[a-z]")
-# Files whose own name says nothing: their folder's does.
+# Files whose own name says nothing; the name of their folder counts.
 _NAMELESS = frozenset({"index", "mod", "__init__", "lib", "main", "init"})
 
 
@@ -50,7 +50,7 @@ def naming(path: str) -> PathFacts:
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 _MAY_BE_VERSION = re.compile(r"v\d[^/]*/", re.IGNORECASE)
-# So many files of a versioned folder must also be beside it before the folder counts as a copy.
+# Number of files of a versioned folder that must also exist beside it for the folder to count as a copy.
 LEAST_COPIES = 2
 _WINDOWS = re.compile(r"(?:^|/)(?:win|win32|win64|windows|nt)/", re.IGNORECASE)
 _UNIX = re.compile(r"(?:^|/)(?:unix|posix|linux|darwin|macos|bsd)/", re.IGNORECASE)
@@ -81,7 +81,7 @@ class CheckoutLayout:
         return known
 
     def current_version(self, path: str) -> str:
-        """The folder that holds the current version of what this path is an older version of; empty if it is none."""
+        """The folder with the current version if this path is in an older version; empty otherwise."""
         if not _MAY_BE_VERSION.search(path):
             return ""
         folders = path.split("/")[:-1]
@@ -110,7 +110,7 @@ class CheckoutLayout:
         return (parent or ".") if copies >= LEAST_COPIES else ""
 
     def other_platform(self, path: str) -> str:
-        """For code that is for Windows alone, the same file for other platforms; empty if there is none."""
+        """For code that is only for Windows, the same file for other platforms; empty if there is none."""
         if not _WINDOWS.search(path):
             return ""
         name = path.rpartition("/")[2]
@@ -121,7 +121,7 @@ class CheckoutLayout:
         return self._platforms[name]
 
     def is_bundle(self, path: str) -> bool:
-        """Whether a minified build of the same name is beside it."""
+        """Whether there is a minified build of the same name beside it."""
         if not path.endswith(("js", "css")) or ".min." in path:
             return False
         stem = _BUNDLED.sub("", path)
@@ -132,8 +132,8 @@ class CheckoutLayout:
         return stem in self._minified
 
 
-# What was learnt of the paths is kept for the next search, as long as the catalog gives out the same `places`. A shared
-# server has a hundred roots.
+# Layouts are kept for the next search, as long as the catalog returns the same `places`. A shared server has a hundred
+# roots.
 MOST_KEPT = 256
 ENTRY_BYTES = 150
 _kept: OrderedDict[int, CheckoutLayout] = OrderedDict()
@@ -157,7 +157,7 @@ def forget_layouts() -> None:
 
 
 def layout_memory() -> int:
-    """About how many bytes they take."""
+    """The approximate size in bytes."""
     with _keeping:
         return ENTRY_BYTES * sum(one.entries for one in _kept.values())
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMENT", "DEFINITION", "IMPORT", "KINDS", "TEXT", "USE", "WRITE", "FileText", "is_test_symbol"]
 
 DEFINITION, USE, IMPORT, COMMENT, TEXT = "def", "use", "import", "comment", "text"
-WRITE: Final = "write"  # a definition or use that assigns; only asked for, see `writes`
+WRITE: Final = "write"  # a definition or use that assigns; only if requested, see `writes`
 KINDS: Final = (DEFINITION, USE, WRITE, IMPORT, COMMENT, TEXT)
 
 _PROSE: Final = frozenset(
@@ -96,7 +96,7 @@ _TEST_NAMES: Final = {
     "php": re.compile(r"Test\.test\w+$"),
     "rust": re.compile(r"(?:^|\.)tests?(?:\.|$)"),
 }
-_MARK_LINES: Final = 6  # attributes above a definition; further up is something else
+_MARK_LINES: Final = 6  # attributes above a definition; lines further up belong to something else
 
 
 class FileText:
@@ -160,7 +160,7 @@ class FileText:
         return _comment_spans(self._text, self._family)
 
     def lexical_spans(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Where comments and strings are, as far as regular expressions tell."""
+        """The comments and strings, as far as regular expressions can find them."""
         found = list(_scanner(self._family).finditer(self._text))
         return [one.span() for one in found if one["c"]], [one.span() for one in found if not one["c"]]
 

@@ -31,7 +31,7 @@ RUN_WORDS: Final = 3
 SHORTEST_RUN: Final = 12  # characters; `is not a` is everywhere
 MOST_RUNS: Final = 16
 MOST_WORDS: Final = 80
-# A run whose words so many files or chunks have is not looked for; a message that many files have tells nothing.
+# Runs that more files or chunks than this have are not looked up; a message in many files identifies nothing.
 MOST_HOLDING: Final = 500
 MOST_CHUNKS: Final = 2_000
 MOST_FILES: Final = 8
@@ -42,7 +42,7 @@ MOST_CHECKS: Final = 480  # a run in a file
 LEAST_RUNS: Final = 2
 LEAST_SHARE: Final = 0.4
 NEAR_LINES: Final = 4
-# Translations and snapshots repeat messages; who pastes one wants the code that writes it.
+# Translations and snapshots repeat messages; users who paste one look for the code that produces it.
 SOURCES: Final = frozenset({"code", "generated", "stub", "legacy", "vendored", "config", "data"})
 MOST_PLACES_OF_A_RUN: Final = 20
 # Between the words of a message; a value is in quotes, brackets or digits.
@@ -62,7 +62,7 @@ class LikelyFiles(NamedTuple):
 
 
 def announce_messages(view: View, query: Query, scope: Scope) -> None:
-    """`message_places` will read these files: where that takes requests, those of several views are fetched
+    """Announces the files that `message_places` will read: if that takes requests, those of several views are fetched
     together."""
     likely = _likely(view, query, scope)
     if likely is not None:
@@ -87,12 +87,12 @@ def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]
 
 
 def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
-    """The files that hold many of the rare runs of a message; None if the query is no message."""
+    """The files that contain many of the rare runs of a message; None if the query is not a message."""
     runs = _runs(query)
     if len(runs) < LEAST_RUNS:
         return None
-    holding: dict[str, frozenset[int]] = {}  # run → documents that may hold it, unless they are many
-    chunks: dict[tuple[int, int], int] = {}  # chunk → the runs whose words it has, a bit for each
+    holding: dict[str, frozenset[int]] = {}  # run → documents that may contain it, unless there are many
+    chunks: dict[tuple[int, int], int] = {}  # chunk → the runs whose words it contains, one bit each
     for at, run in enumerate(runs):
         held = view.store.keywords.chunks_with(_terms(run), MOST_CHUNKS + 1)
         docs = frozenset([doc for doc, _ in held])
@@ -118,7 +118,8 @@ def _terms(run: str) -> frozenset[str]:
 
 
 def _together(chunks: Mapping[tuple[int, int], int], least: int) -> dict[int, int]:
-    """document → the most runs whose words one of its chunks has, or two neighbours have, if so many are enough."""
+    """document → the largest number of runs contained in one of its chunks or two adjacent ones, if it is at least the
+    required number."""
     found: dict[int, int] = {}
     for (doc, ordinal), runs in chunks.items():
         count = (runs | chunks.get((doc, ordinal + 1), 0)).bit_count()
@@ -128,7 +129,7 @@ def _together(chunks: Mapping[tuple[int, int], int], least: int) -> dict[int, in
 
 
 def _runs(query: Query) -> list[str]:
-    """Three words each, as they are written, spread over the text."""
+    """Three words each, as they are spelled, spread over the text."""
     if query.route not in {QueryRoute.WORDS, QueryRoute.TEXT}:
         return []
     found = _runs_of(tuple(one.text for one in query.evidence if one.kind is EvidenceKind.STRING))
@@ -138,7 +139,7 @@ def _runs(query: Query) -> list[str]:
     return found[::step]
 
 
-@lru_cache(maxsize=16)  # one root after the other is asked
+@lru_cache(maxsize=16)  # one root is searched after the other
 def _runs_of(texts: tuple[str, ...]) -> list[str]:
     found: dict[str, None] = {}
     for text in texts:
@@ -152,7 +153,7 @@ def _runs_of(texts: tuple[str, ...]) -> list[str]:
 
 
 def _place(view: View, doc: int, path: str, runs: list[str], total: int) -> MessagePlace | None:
-    """The line of the file around which most of the runs are; it may have these, of `total`."""
+    """The line of the file with most of the runs around it, out of `total`."""
     content = read(view, path)
     if content is None:
         return None

@@ -1,7 +1,7 @@
-"""What is in this file, folder, repository? Its symbols, from the catalog: a map, widest things first.
+"""What is in this file, folder or repository? Its symbols, from the catalog: a map, broadest first.
 
-How much of the map fits is the envelope's business. A few files that are not indexed yet are parsed on the spot; of
-many, those that the catalog knows are marked, and their lines may have moved.
+The envelope decides how much of the map fits. A few files that are not indexed yet are parsed; if there are many,
+those that the catalog knows are marked, and their lines may have moved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW_FILES", "FileOutline", "OutlineRequest", "OutlineResult", "outline"]
 
-# Where a reader of a repository should look last.
+# What a reader of a repository needs least.
 ROLES = ("code", "config", "doc", "example", "test", "stub", "legacy", "data", "generated", "vendored")
 
 MOST_PARSED = 20  # files that are not indexed yet, at some 4 ms each
@@ -30,8 +30,8 @@ MOST_PARSED = 20  # files that are not indexed yet, at some 4 ms each
 
 @dataclass(frozen=True)
 class OutlineRequest:
-    """`deep`: members as well as top-level definitions. Few files are always shown deep, and so are `files`, which are
-    named by their paths. `names`: only these definitions and what is in them."""
+    """`deep`: members as well as top-level definitions. A few files are always shown deep, and so are `files`, which
+    are given by path. `names`: only these definitions and their contents."""
 
     paths: PathFilter = field(default_factory=PathFilter)
     deep: bool = False
@@ -110,7 +110,7 @@ def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
 
 
 def parsed_outline(view: View, path: str, names: Iterable[str], *, deep: bool) -> FileOutline | None:
-    """None for a file that is gone or is not text."""
+    """None for a file that no longer exists or is not text."""
     known = symbols_of(view, path)
     if known.text is None:
         return None
@@ -119,7 +119,7 @@ def parsed_outline(view: View, path: str, names: Iterable[str], *, deep: bool) -
 
 
 def is_within(symbol: Symbol, names: Iterable[str]) -> bool:
-    """Whether it has the name or is inside something that has; `Parser` also matches `io.Parser`."""
+    """Whether it has the name or is inside a definition with that name; `Parser` also matches `io.Parser`."""
     qualified = f".{symbol.qualified}."
     return any(f".{name}." in qualified for name in names)
 

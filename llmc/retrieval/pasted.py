@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Pasted", "bounded", "is_binary", "is_pasted", "read_pasted"]
 
-# More than a person types as one question: the longest of 1,156 judged questions has 47 words.
+# More than a user types as one question: the longest of 1,156 judged questions has 47 words.
 LONGEST_QUESTION: Final = 400
 MOST_QUESTION_WORDS: Final = 50
-# What is read of a long text. 48 KB of an issue take 15 ms.
+# Maximum length of text that is read. 48 KB of an issue take 15 ms.
 HEAD, TAIL = 32_000, 16_000
 LONGEST_HEADLINE: Final = 240
 MOST_BODY_WORDS: Final = 400
@@ -62,14 +62,14 @@ class Pasted:
 
 
 def bounded(text: str) -> str:
-    """The text without control characters, a very long one cut to its beginning and end."""
+    """The text without control characters; a very long one is reduced to its beginning and end."""
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     return _CONTROL.sub(" ", text)
 
 
 def is_binary(text: str) -> bool:
-    """Whether most likely no person and no program wrote it to be read."""
+    """Whether most likely neither a person nor a program wrote it to be read."""
     start = text[:HEAD]
     odd = len(_NO_TEXT.findall(start))
     return odd >= LEAST_BINARY and odd > BINARY_SHARE * len(start)
@@ -101,7 +101,7 @@ def read_pasted(text: str) -> Pasted:
 
 
 def _headline(text: str) -> str:
-    """The first line that says something; of a bare stack trace the line with the message."""
+    """The first line with content; for a bare stack trace, the line with the message."""
     first = next(_telling_lines(text), "")
     raised = [match[0] for match in _RAISED.finditer(text)]
     if raised and (not first or _is_trace(text)):

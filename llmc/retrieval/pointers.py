@@ -30,10 +30,10 @@ __all__ = ["OF_MESSAGE", "Pointer", "point"]
 
 K = EvidenceKind
 STRENGTH: Final = {K.PATH: 1.0, K.FRAME: 0.8, K.MODULE: 0.6, K.IDENTIFIER: 0.5, K.EXCEPTION: 0.25}
-# Words in the order of the query, as it writes them, outweigh any other evidence.
+# Words in the order of the query, spelled as in it, outweigh any other evidence.
 MESSAGE: Final = 3.0
 OF_MESSAGE: Final = "of the message"
-# A frame further from where the error was raised counts less.
+# Frames further from the one that raised the error count less.
 FRAME_STEP: Final = 0.85
 MOST_FILES: Final = 12
 SHORTEST_NAME: Final = 3
@@ -45,10 +45,10 @@ _ENTRY = frozenset({"__init__", "index", "mod", "lib"})
 class Pointer(NamedTuple):
     strength: float
     because: str
-    is_file: bool = False  # whether a path or a stack frame points here, and not only a name
+    is_file: bool = False  # whether a path or a stack frame points here, not only a name
 
     def shared(self, files: int) -> Pointer:
-        """What it is worth to each of so many files."""
+        """The strength left for each of this many files."""
         return self._replace(strength=self.strength / files**0.5)
 
 
@@ -96,12 +96,12 @@ def _targets(view: View, query: Query, scope: Scope) -> Iterator[_Target]:
 
 
 def _innermost_last(frames: Sequence[Evidence]) -> bool:
-    """Python and Ruby's `from` lists aside, the frame that raised comes first."""
+    """The frame that raised the error first; Python and Ruby's `from` lists have it last."""
     return any(frame.text.endswith((".py", ".pyx", ".pyi")) for frame in frames)
 
 
 def _files(places: DocumentPaths, one: Evidence, pointer: Pointer) -> Iterator[_Target]:
-    """The files whose path ends as the evidence does, by as many folders as agree."""
+    """The files whose paths end like the evidence, by the number of folders that agree."""
     parts = [part for part in one.text.lower().split("/") if part not in {"", ".", "~"}]
     if not parts:
         return
@@ -115,7 +115,7 @@ def _files(places: DocumentPaths, one: Evidence, pointer: Pointer) -> Iterator[_
 
 
 def _agreement(path: Sequence[str], wanted: Sequence[str]) -> int:
-    """How many components agree, from the end."""
+    """The number of path components that agree, from the end."""
     count = 0
     for ours, theirs in zip(reversed(path), reversed(wanted), strict=False):
         if ours != theirs:
@@ -125,7 +125,7 @@ def _agreement(path: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 def _modules(view: View, scope: Scope, one: Evidence) -> Iterator[_Target]:
-    """`a.b.C.d` is the longest beginning of it that is a file, and what that file defines; `C.d` is d of C."""
+    """In `a.b.C.d`, the longest prefix that is a file, and the definition in it: `C.d` is d of C."""
     parts = _JOINTS.split(one.text)
     for size in range(len(parts), 1, -1):
         docs = _module_files(scope.places, parts[:size])

@@ -45,7 +45,7 @@ FILTERS = {
 # People who type operators type few words; longer lines with quotes and dashes are sentences or program output.
 LONGEST_LINE = 200
 MOST_TOKENS = 12
-# `retry -test` leaves tests out, `why does tar -xzf fail` names a flag: a list of words has hardly any of these.
+# `retry -test` excludes tests, `why does tar -xzf fail` names a flag: a list of keywords has hardly any of these words.
 MOST_STOP_WORDS = 1
 
 _TOKEN = re.compile(
@@ -57,9 +57,9 @@ _TOKEN = re.compile(
 _SENTENCE = re.compile(r"[\w)][.!?,;](?:\s|$)|[`{}<>=]|\w'\w")
 _PHRASE = re.compile(r'(?<![\w"])"[^"\n]+"(?![\w"])')
 _LEFT_OUT = re.compile(r'(?<!\S)-(?:"[^"\n]+"|[A-Za-z][\w./*-]{2,}(?=\s|$))')
-# A colon alone is no filter: `std::sort`, `http://…` and `note: this` are words.
+# A colon alone does not make a filter: `std::sort`, `http://…` and `note: this` are words.
 _FILTERED = re.compile(r"(?<!\S)-?([A-Za-z]+):(?!:|//)\S")
-# Behind any number of words they are operators: nothing else is written like that.
+# After any number of words these are operators: nothing else is written like this.
 _LAST_FILTERS = re.compile(rf"(?<!\S)-?(?:{'|'.join(FILTERS)}):[\w.*][\w.*/-]*$")
 _QUALIFIED = re.compile(r"[^\W\d][\w$]*(?:(?:::|\.|\#|->)[^\W\d][\w$]*)*(?:\(\))?!?")
 _DECLARES = re.compile(
@@ -68,8 +68,8 @@ _DECLARES = re.compile(
 
 
 class QueryRoute(StrEnum):
-    SYMBOL = "symbol"  # one name, perhaps qualified
-    PATH = "path"  # a file or folder by its path
+    SYMBOL = "symbol"  # one name, possibly qualified
+    PATH = "path"  # a file or folder, by its path
     WORDS = "words"  # a question, or keywords
     TEXT = "text"  # pasted: an issue, a stack trace, a log, a diff
 

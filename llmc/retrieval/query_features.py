@@ -1,4 +1,4 @@
-"""What the signals need to know of a query, made once for all files."""
+"""The features of a query that the signals need, computed once for all files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryFeatures"]
 
-# Words that ask for files which otherwise rank behind the code. `test` alone does not: "test runner", "run a test".
+# Words that request files which otherwise rank below code. `test` alone does not: "test runner", "run a test".
 ROLE_WORDS = {
     "test": "tests specs unittest unittests benchmarks fixtures mocks",
     "fixture": "fixture fixtures tests",
@@ -30,7 +30,7 @@ ROLE_WORDS = {
     "vendored": "vendor vendored bundled",
     "legacy": "legacy compat deprecated",
 }
-# Words that hint at such files without asking for them.
+# Words that hint at such files without requesting them.
 ROLE_HINTS = {
     "test": "test testing tested spec mock fixture bench benchmark",
     "fixture": "test testing",
@@ -92,7 +92,7 @@ def names(query: Query) -> dict[str, float]:
 
 
 def spelled(name: str) -> str:
-    """How names are compared: `base_model`, `BaseModel` and `baseModel` are one."""
+    """The form in which names are compared: `base_model`, `BaseModel` and `baseModel` are equal."""
     return name.replace("_", "").lower()
 
 

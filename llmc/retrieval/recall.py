@@ -33,9 +33,10 @@ Found = TypeVar("Found")
 # Measured: 200 to 1,000 chunks by keyword and 100 to 400 by vector rank the same, and every hundred costs.
 KEYWORD_HITS = 200
 VECTOR_HITS = 100
-# Below it nothing is meant: of the right places of 420 judged queries 99 % are nearer, half of all chunks are not.
+# Less similar chunks are irrelevant: 99 % of the right places of 420 judged queries are nearer, half of all chunks are
+# not.
 LEAST_COSINE = 0.2
-# Another work tree's documents may fill the list; further down than this they are not worth the time.
+# Documents of other work trees may fill the list; places further down are not worth the time.
 DEEPEST_LIST = 32 * KEYWORD_HITS
 
 
@@ -69,7 +70,7 @@ class AskedOnce:
         return self._words[languages]
 
     def vector(self, embedder: Embedder) -> Vectors | None:
-        """None if it cannot be embedded; the reply says so: see `vector_notes`. With an endpoint it is a request."""
+        """None if it cannot be embedded; `vector_notes` reports that. With an endpoint this is a request."""
         if embedder.name not in self._made:
             try:
                 self._made[embedder.name] = embedder.embed_query(self.query.text)
@@ -84,7 +85,7 @@ def recall_views(
     once = AskedOnce(query)
     found = []
     for at, (view, scope) in enumerate(zip(views, scopes, strict=True)):
-        # The first published view asks the storage for all of them.
+        # The first published view queries the storage for all of them.
         submit = _BESIDE.submit if at == 0 or not view.root_fs.is_virtual else _at_once
         found.append(_recall(view, once, scope, submit, vectors=vectors, evidence=evidence))
     return found
@@ -117,7 +118,7 @@ def _by_words(view: View, once: AskedOnce, scope: Scope) -> Scores:
 
 
 def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
-    """Within a narrow scope the store filters; in a whole root what other work trees hold is passed over here."""
+    """In a narrow scope the store filters; in a whole root the documents of other work trees are skipped here."""
     keywords = view.store.keywords
     if scope.docs is not None:
         return _scores(keywords.search(asked, KEYWORD_HITS, within=scope.docs))
@@ -131,7 +132,7 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
 
 
 def _embedded(view: View, once: AskedOnce) -> tuple[Vectors | None, str]:
-    """(the query as a vector, why there is none). In the call's own thread: an endpoint may be slow."""
+    """(the query as a vector, why there is none). Runs in the call's own thread: an endpoint may be slow."""
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
         return None, ""  # none, or another embedder's vectors are still being made
     state = view.store.vector_state(wait=view.wait_for_vectors)

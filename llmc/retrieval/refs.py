@@ -1,9 +1,10 @@
-"""What is this name and who uses it? Definitions, references, callers, callees, implementations, as the parse tells
-them.
+"""Where is this name defined, and what uses it? Definitions, references, callers, callees and implementations, as
+parsed.
 
-Names are matched, not types: where one definition has the name, its uses are sure; where several share it, each use
+Names are matched, not types: where one definition has the name, its uses are certain; where several share it, each use
 may belong to any of them, and the result says so. Documents come from the trigram index, their content from the
-catalog; every line is read again before it is shown, and a file that changed since is searched for the word itself.
+catalog; every line is read again before it is shown, and a file that the catalog does not have in its current state is
+searched by word.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["RefConfidence", "RefPlace", "RefsRequest", "RefsResult", "refs"]
 
 LARGEST_READ = 8 << 20
 LONGEST_NAME = 200
-# Files that are read to count the lines that hold a word.
+# Number of files read to count the lines that contain a word.
 MOST_COUNTED = 100
 WORD, CALLED = r"(?<!\w){}(?!\w)", r"(?<!\w){}\s*\("
 QUALIFIERS = re.compile(r"::|->|[.#/]")
@@ -50,7 +51,7 @@ class RefConfidence:
 
 @dataclass(frozen=True)
 class RefsRequest:
-    """`name` may be qualified (`Parser.feed`): its last part is looked up and the rest must fit the container."""
+    """`name` may be qualified (`Parser.feed`): its last part is looked up and the rest must match the container."""
 
     name: str
     kinds: frozenset[str] = frozenset()  # call, import, inherit, type, use; empty is all
@@ -60,7 +61,7 @@ class RefsRequest:
 
 @dataclass(frozen=True, slots=True)
 class RefPlace:
-    """`kind` is the symbol's for a definition, the reference's else. `within` is the enclosing definition."""
+    """`kind` is that of the symbol for a definition, else that of the reference; `within` the enclosing definition."""
 
     root: str
     path: str
@@ -73,7 +74,7 @@ class RefPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRefs:
-    """So many lines of a file hold the word and are no use of it that the parse knows."""
+    """The number of lines of a file that contain the word but are not a use in the parse."""
 
     root: str
     path: str
@@ -85,13 +86,13 @@ class RefsResult:
     name: str
     definitions: tuple[RefPlace, ...]
     references: tuple[RefPlace, ...]
-    callees: tuple[str, ...]  # what the definition calls, most often first; only when there is one definition
+    callees: tuple[str, ...]  # the calls of the definition, most frequent first; only if there is one definition
     sureness: str
     pending: int = 0
     share: float = 1.0
     complete: bool = True
-    elsewhere: int = 0  # lines that hold the word and that the parse gives as nothing: comments, texts, keywords
-    holding: tuple[DocumentRefs, ...] = ()  # the code among them, without files that are named already
+    elsewhere: int = 0  # lines with the word that are not uses in the parse: comments, strings, keywords
+    holding: tuple[DocumentRefs, ...] = ()  # the code among them, without files that are listed already
 
     @property
     def callers(self) -> tuple[RefPlace, ...]:
@@ -171,7 +172,7 @@ class ViewReader:
         return self._lines[path]
 
     def with_word(self, path: str, name: str, sought: str = WORD) -> Iterator[tuple[int, str]]:
-        """(number, line) of every line that holds the name as a whole word."""
+        """(number, line) of every line that contains the name as a whole word."""
         word = re.compile(sought.format(re.escape(name)))
         for number, line in enumerate(self.lines(path) or (), 1):
             if name in line and word.search(line):
@@ -213,7 +214,8 @@ def defined(
 
 
 def find_definition(reader: ViewReader, path: str, symbol: Symbol) -> tuple[int, str] | None:
-    """The line that names it: at or a little below its start (decorators are above it), or wherever it moved to."""
+    """The line with the name: at or slightly below the start of the definition (decorators come first), or wherever it
+    moved to."""
     lines = reader.lines(path)
     if lines is None:
         return None
@@ -234,7 +236,7 @@ def within(reference: Reference, symbol: Symbol) -> bool:
 
 
 def holding(view: View, name: str) -> Collection[int]:
-    """The documents that may hold a name."""
+    """The documents that may contain a name."""
     places = view.store.catalog.places(view.root.id)
     condition = plan_literal(name, ignore_case=False).condition
     return places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
@@ -243,8 +245,8 @@ def holding(view: View, name: str) -> Collection[int]:
 def others(
     name: str, docs: Collection[int], request: RefsRequest, reader: ViewReader, known: list[RefPlace]
 ) -> Iterator[DocumentRefs]:
-    """The lines that hold the word and are not among the places; none where too many files would be read. Who asks for
-    calls is told of what looks like one: code behind macros is not parsed as it runs."""
+    """Lines with the word that are not among the places; none if too many files would be read. For calls these are
+    lines that look like one: code in macros is not parsed as it runs."""
     if request.kinds and "call" not in request.kinds:
         return
     sought = CALLED if request.kinds else WORD
@@ -284,8 +286,8 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewRea
 def written(
     name: str, docs: Collection[int], request: RefsRequest, reader: ViewReader, known: list[RefPlace]
 ) -> list[RefPlace]:
-    """Lines that write the name and that the parse has as something else: keyword arguments, fields of literals, calls
-    of a setter."""
+    """Lines that write the name although the parse has them as something else: keyword arguments, fields of literals,
+    calls of a setter."""
     view = reader.view
     root = view.root.id
     places, accepts = view.store.catalog.places(root), request.paths.of(root).accepts
@@ -310,7 +312,7 @@ def written(
 
 
 def by_word(path: str, name: str, request: RefsRequest, reader: ViewReader) -> Iterator[RefPlace]:
-    """A file that the catalog does not know as it is: every line with the word, as a use."""
+    """A file that the catalog does not have in its current state: every line with the word counts as a use."""
     if request.kinds and "use" not in request.kinds:
         return
     for number, line in reader.with_word(path, name):

@@ -68,7 +68,7 @@ def _calls(language: str) -> re.Pattern[str] | None:
 
 
 def registrations(text: str, language: str) -> Iterator[Registration]:
-    """Calls that register something, with their handler where it is named on the spot."""
+    """Calls that register something, with their handler if it is named in the call."""
     calls = _calls(language)
     line, at = 1, 0
     for match in calls.finditer(text) if calls else ():
@@ -79,7 +79,7 @@ def registrations(text: str, language: str) -> Iterator[Registration]:
 
 
 def _short(text: str, start: int) -> str:
-    """The call up to its end, on one line; a function or an object in it is left out."""
+    """The call up to its end, on one line; a function or an object in it is omitted."""
     depth, quote = 0, ""
     for at in range(start, min(len(text), start + 4 * LONGEST)):
         sign = text[at]
@@ -112,7 +112,7 @@ def decorator_in(head: str) -> str:
 
 
 def _with_arguments(name: str, after: str, end: str) -> str:
-    """`#[Route(path: '/a', …)]`: of its arguments those that fit."""
+    """`#[Route(path: '/a', …)]`: as many of its arguments as fit."""
     written = _in_brackets(after) if after.startswith("(") else ""
     if not written:
         return f"{name}{end}" if not after.startswith("(") else f"{name}(…){end}"
@@ -127,7 +127,7 @@ def _with_arguments(name: str, after: str, end: str) -> str:
 
 
 def _in_brackets(text: str) -> str:
-    """From the bracket at the start to the one that closes it; empty if none does."""
+    """The text from the bracket at the start to its closing bracket; empty if there is none."""
     depth, quote = 0, ""
     for at, sign in enumerate(text):
         if sign in "\"'`" and quote in ("", sign):

@@ -74,7 +74,7 @@ def _candidates(
 
 
 def _definitions(file: Candidate) -> list[Symbol]:
-    """One of each name, without fields, headings and what every class has."""
+    """One definition per name, without fields, headings and members that every class has."""
     found: dict[str, Symbol] = {}
     for symbol in file.view.store.catalog.symbols_around(file.doc, 1, LAST_LINE):
         if symbol.kind not in OF_NO_BODY and symbol.kind != "heading" and symbol.name not in BOILERPLATE:

@@ -1,6 +1,6 @@
-"""What a search answers with: places, why they rank where they do, and how far the answer can be trusted.
+"""The result of a search: places, why they rank where they do, and how far the result can be trusted.
 
-Plain values, the same for every surface. Cutting them to a budget and writing them down is the envelope's business.
+Plain values, the same for every surface. Cutting them to a budget and rendering them is up to the envelope.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["FileHits", "Hit", "Passage", "SearchResult", "Share"]
 
 
 class Share(NamedTuple):
-    """What one signal did. `keywords`, `vectors` and `pending` are what the score starts from, all others factors."""
+    """The effect of one signal. The score starts from `keywords`, `vectors` and `pending`; all others are factors."""
 
     signal: str
     effect: float
@@ -46,13 +46,14 @@ class Hit:
 
     @cached_property
     def lines(self) -> tuple[int, ...]:
-        """Their numbers, in order."""
+        """The numbers of the lines, in order."""
         return self.tell()
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines, by number, that answer; `name` is the definition that they are of, from `start_line` to `end_line`."""
+    """Lines that answer the query, by number; `name` is the definition they belong to, from `start_line` to
+    `end_line`."""
 
     name: str
     start_line: int
@@ -62,8 +63,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FileHits:
-    """A file and its places, best first. `more` places in it ranked too and are not listed. `passages` are what to
-    quote of it, where that was asked for."""
+    """A file and its places, best first. `more` further places in it ranked too and are not listed. `passages` are the
+    lines to quote, if requested."""
 
     root: str
     path: str
@@ -75,11 +76,11 @@ class FileHits:
     shares: tuple[Share, ...] = ()
     passages: tuple[Passage, ...] = ()
     related: tuple[Symbol, ...] = ()  # further definitions, named after keywords of the query
-    also: tuple[str, ...] = ()  # further roots, work trees of the same repository, that hold the same text there
+    also: tuple[str, ...] = ()  # further roots, work trees of the same repository, with the same text there
 
     @property
     def score_as_code(self) -> float:
-        """Its score without what tests, documents and the like lose for their role."""
+        """Its score without the penalty for the role of tests, documents and the like."""
         return self.score / next((share.effect for share in self.shares if share.signal == "role"), 1.0)
 
 
@@ -93,8 +94,8 @@ class SearchResult:
     candidates: int = 0
     pending: int = 0
     share: float = 1.0
-    vectors: bool = False  # whether vectors had a say
-    without_vectors: str = ""  # why they could not; such a result is not kept
-    headline: str = ""  # of pasted text, the line that it was ranked by
-    evidence: tuple[str, ...] = ()  # what the query quotes from code: paths, stack frames, names, messages
-    missing: tuple[str, ...] = ()  # names in the query that no file has
+    vectors: bool = False  # whether vectors were used
+    without_vectors: str = ""  # why they were not; such a result is not cached
+    headline: str = ""  # for pasted text, the line that it was ranked by
+    evidence: tuple[str, ...] = ()  # paths, stack frames, names and messages that the query quotes from code
+    missing: tuple[str, ...] = ()  # names in the query that occur in no file

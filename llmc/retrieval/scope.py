@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Scope", "asked_roots", "check_paths", "forget_scopes", "scope_of"]
 
 GLOB = frozenset("*?[")
-# What a chunk may hold, and what a file may be for.
+# What a chunk may contain, and the role of a file.
 KINDS = tuple(
     dict.fromkeys(
         (
@@ -55,7 +55,7 @@ class Scope:
 
     @property
     def sifts_late(self) -> bool:
-        """Whether filters are left that only the catalog can decide, file by file."""
+        """Whether filters remain that only the catalog can decide, file by file."""
         return bool(self.kinds or self.not_kinds or self.not_languages)
 
     def accepts_language(self, language: str) -> bool:
@@ -71,7 +71,7 @@ class Scope:
 
 
 def scope_of(view: View, query: Query, paths: PathFilter, within: frozenset[str] | None) -> Scope:
-    """`within` are paths of an earlier result; None is everywhere."""
+    """`within` are paths of an earlier result; None means everywhere."""
     places = view.store.catalog.places(view.root.id)
     conditions = list(_conditions(query, paths, within))
 
@@ -102,8 +102,8 @@ def _docs(
     return _accepted(places, asked, lambda: compress(places, map(accepts, places.paths())))
 
 
-# Agents ask again and again within one folder, and 30,000 paths take some 10 ms: the last few scopes are kept, each as
-# long as the catalog gives out the same `places`.
+# Agents query the same folder repeatedly, and 30,000 paths take some 10 ms: the last few scopes are kept, each as long
+# as the catalog returns the same `places`.
 MOST_SCOPES = 8
 DOC_BYTES = 60  # of a document number in a set
 _kept: OrderedDict[Hashable, tuple[DocumentPaths, frozenset[int]]] = OrderedDict()
@@ -130,7 +130,7 @@ def forget_scopes() -> None:
 
 
 def scope_memory() -> int:
-    """About how many bytes they take."""
+    """The approximate size in bytes."""
     with _keeping:
         return DOC_BYTES * sum(len(docs) for _, docs in _kept.values())
 
@@ -139,7 +139,7 @@ register_cache("scopes", scope_memory, forget_scopes)
 
 
 def check_paths(scopes: Sequence[Scope], query: Query) -> None:
-    """`path:` that fits no file anywhere is a slip, and says so."""
+    """A `path:` that matches no file in any root is a mistake and raises an error."""
     wanted = query.values("path")
     if not wanted or any(scope.docs for scope in scopes):
         return
@@ -164,7 +164,7 @@ def _conditions(query: Query, paths: PathFilter, within: frozenset[str] | None) 
 
 
 def any_of(values: Sequence[str]) -> Callable[[str], bool]:
-    """A glob as in .gitignore, or a part of the path whatever its case."""
+    """A glob as in .gitignore, or a part of the path in any case."""
     globs = PathFilter(globs=tuple(value for value in values if GLOB & set(value)))
     parts = tuple(value.removeprefix("./").lower() for value in values if not GLOB & set(value))
     if len(parts) == 1 and not globs.globs:
@@ -204,7 +204,7 @@ def _kind(value: str) -> str:
 
 
 def asked_roots(views: Sequence[View], query: Query) -> list[View]:
-    """The views that `root:` lets through: by name, or by the end of the path."""
+    """The views that `root:` selects: by name, or by the end of the path."""
     wanted, unwanted = query.values("root"), query.values("root", exclude=True)
     kept = [
         view

@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 
 __all__ = ["FileDependency", "SearchRequest", "search", "search_with"]
 
-# What the best vector hit is worth beside the best keyword hit. On 600 judged questions 0.6 to 0.8 rank the same.
+# Weight of the best vector hit relative to the best keyword hit. On 600 judged questions 0.6 to 0.8 rank the same.
 VECTOR_WEIGHT = {QueryRoute.WORDS: 0.8, QueryRoute.TEXT: 0.8, QueryRoute.SYMBOL: 0.1, QueryRoute.PATH: 0.0}
-# How many files are looked up in the catalog; how many more than shown are read, since some may be gone.
+# Number of files looked up in the catalog; how many more than shown are read, since some may no longer exist.
 SHORTLIST = 20
 SPARE = 3
-# Candidates whose files are announced together; some are passed over.
+# Candidates whose files are announced together; some are skipped.
 FETCHED = 16
-# A quoted phrase may fail in file after file; so many are read for it.
+# A quoted phrase may be missing in file after file; this many are read for it.
 MOST_READ = 200
 # Where the second file scores less than half of the first, the first is right 95 times of 100 (golden suite, 180
 # questions); from seven tenths on it is right half the time and the second every third time, so it is quoted too.
 NEAR, QUOTED = 0.65, 3
 LONGEST_ECHO = 500
-# Where there is one file alone, it gets the room that the names of others would have taken.
+# A single file gets the room that the names of others would have taken.
 ALONE = 1.5
 
 
@@ -76,7 +76,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FileDependency:
-    """A file that was read for an answer, and its stamp then; None when there was nothing to read."""
+    """A file that was read for an answer, with its stamp at that time; None if it did not exist."""
 
     view: View
     path: str
@@ -149,7 +149,8 @@ def _located(one: Evidence) -> str:
 
 
 def _missing(views: Sequence[View], asked: QueryFeatures, recalled: Sequence[Recalled]) -> Iterator[str]:
-    """What the query names and no root has: names that no chunk holds, and quoted files if there is none of them."""
+    """Names and quoted files in the query that exist in no root: names that no chunk contains, and files that no path
+    matches."""
     query = asked.query
     if any(view.pending or view.share < 1 for view in views):
         return
@@ -163,7 +164,7 @@ def _missing(views: Sequence[View], asked: QueryFeatures, recalled: Sequence[Rec
 
 
 def rarity(views: Sequence[View], terms: Sequence[str]) -> dict[str, float]:
-    """How much each term tells apart, over all roots that are searched."""
+    """How distinctive each term is, over all searched roots."""
     counted = [view.store.keywords.frequencies(terms) for view in views]
     rows = sum(total for total, _ in counted)
     return {term: math.log(1 + rows / (sum(held[term] for _, held in counted) + 0.5)) for term in terms}
@@ -198,7 +199,8 @@ def _from_disk(
 def _present(
     ranked: Sequence[Candidate], asked: QueryFeatures, query: Query, looked: list[FileDependency]
 ) -> Iterator[Candidate]:
-    """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
+    """The files in their current state, best first, without those that no longer exist or do not contain the phrase
+    after all."""
     for at, candidate in enumerate(ranked):
         if at % FETCHED == 0:
             for soon in ranked[at : at + FETCHED]:

@@ -180,7 +180,7 @@ def package(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
 
 
 def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
-    """How many of the words are met in its chunks, however often each is."""
+    """How many of the words occur in its chunks, however often."""
     if candidate.text is None or not asked.terms:
         return None
     lines = candidate.text
@@ -206,7 +206,7 @@ def agreement(asked: QueryFeatures, candidate: Candidate) -> Share | None:
 
 
 def written_by_program(asked: QueryFeatures, candidate: Candidate) -> Share | None:
-    """A note at the top says that a program wrote it."""
+    """A note at the top says that the file is generated."""
     if candidate.role != "code" or candidate.text is None or "generated" in asked.roles:
         return None
     head = "\n".join(candidate.text[:HEAD_LINES])
@@ -226,7 +226,7 @@ LISTED, SINGLE = 20, 1.1
 
 
 def word_list(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
-    """A vocabulary, a list of bad passwords, of files: it has every word and says nothing of any."""
+    """A vocabulary, or a list of bad passwords or of files, has every word and says nothing about any."""
     if candidate.role not in {"doc", "data"}:
         return None
     text = found_text(candidate)

@@ -48,7 +48,7 @@ _DEFINES = re.compile(
 )
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`")
 _ASSIGNS = re.compile(r"\s*(?:(?:const|let|var|mut|final|auto|val)\s+)*[(\[{]?\s*([\w$.]+)[^=!<>()]{0,40}?:?=(?![=>])")
-# A field or an element is set: `self.state = DONE`, `job.Status, job.Stopped = a, b`, `rows[0] += 1`.
+# Assignments to a field or an element: `self.state = DONE`, `job.Status, job.Stopped = a, b`, `rows[0] += 1`.
 _CHANGES = re.compile(
     r"\s*(?:[\w$.\[\]'\"]+,\s*)*(?P<owner>[\w$]+(?:\([^()]*\)|\[[^\]]*\])*(?:(?:\??\.|->|::)[\w$]+(?:\[[^\]]*\])*)*?)"
     r"(?:(?:\.|->)(?P<field>[\w$]+)(?:\[[^\]]*\])*|\[[^\]]*\])\s*(?:,[^=]*)?"
@@ -61,11 +61,11 @@ _LONGEST_RESULT = 180
 _LONGEST_STRING = 40  # of a literal in a statement that is too long
 _ARGUMENTS = 44  # of a bracket's content, when the statement is too long
 _MOST_NAMES = 6  # of calls in lines that are left out
-_FEW = 3  # so many folded lines need no mark of their own: the line numbers show them
+_FEW = 3  # this many folded lines need no marker of their own: the line numbers show them
 
 
 class Fold(int):
-    """A number of lines that are left out. `names` are functions that they call, where statements were left out."""
+    """A number of omitted lines. `names` are the functions that they call, if statements were omitted."""
 
     names: tuple[str, ...]
 
@@ -76,11 +76,11 @@ class Fold(int):
 
 
 def skeleton(code: CodeLines, first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
-    """What decides, and a `Fold` for each longer run of other statements. `first` is the number of the first line;
-    `keep` are numbers of lines that stay whatever they say. With more than `most` statements others are folded, too."""
+    """The deciding statements, and a `Fold` for each longer run of others. `first` is the number of the first line;
+    `keep` are numbers of lines that always stay. With more than `most` statements further ones are folded."""
     levels: list[int] = []
     kept: list[Statement] = []
-    folds: dict[int, int] = {}  # lines that are folded before the statement of this index
+    folds: dict[int, int] = {}  # lines folded before the statement with this index
     joined = list(join_lines(code, first))
     tested = _Tested(joined)
     for one in joined:
@@ -102,7 +102,7 @@ def skeleton(code: CodeLines, first: int, keep: Collection[int] = (), most: int 
 
 
 class _Tested:
-    """Which variables do later branches test? `status = "failed"` decides where `if status` follows."""
+    """Which variables do later branches test? `status = "failed"` matters if `if status` follows."""
 
     def __init__(self, joined: Iterable[JoinedLines]) -> None:
         heads = [one.masked for one in joined if FLOW.match(one.text)]
@@ -117,8 +117,8 @@ class _Tested:
 
 
 def _thinned(found: Sequence[Statement], end: int, most: int) -> list[Statement | Fold]:
-    """Plain calls go first, from the deepest level on, then what sets a field; then whole levels, so that what remains
-    is complete as far as it goes."""
+    """Folds plain calls first, from the deepest level up, then assignments to fields, then whole levels, so that each
+    remaining level is complete."""
     kept = list(found)
     levels = range(max(one.level for one in found), 1, -1)
     for level, changes in ((level, changes) for changes in (True, False) for level in levels):
@@ -138,18 +138,18 @@ def _thinned(found: Sequence[Statement], end: int, most: int) -> list[Statement 
 
 
 def _decides(text: str, *, changes: bool) -> bool:
-    """Whether it branches, leaves or defines, or, with `changes`, sets a field."""
+    """Whether it branches, leaves or defines, or (with `changes`) sets a field."""
     return bool(FLOW.match(text) or _DEFINES.match(text) or _branches(_bare(text)) or (changes and _sets_field(text)))
 
 
 def _sets_field(text: str) -> bool:
-    """Whether it changes the state of an object; not `self.name = name`, which a constructor is full of."""
+    """Whether it changes the state of an object; not `self.name = name`, of which constructors are full."""
     found = _CHANGES.match(text)
     return found is not None and found["value"].rstrip(" ;").lstrip("_") != (found["field"] or "").lstrip("_")
 
 
 def _called(texts: Iterable[str]) -> tuple[str, ...]:
-    """Compound names that are called: `create_order` says what happens there, `push` does not."""
+    """Compound names that are called: `create_order` says what happens, `push` does not."""
     names = (name for text in texts for name in _CALLED.findall(_bare(text)))
     return tuple(dict.fromkeys(name for name in names if _COMPOUND.search(name)))[:_MOST_NAMES]
 
@@ -166,12 +166,12 @@ def _branches(bare: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """The text with what looks like a string blotted out."""
+    """The text with anything that looks like a string masked."""
     return _QUOTED.sub(lambda quoted: "~" * len(quoted[0]), text)
 
 
 def _abbreviated(text: str) -> str:
-    """Long literals and contents of brackets are cut, innermost last, until the statement is short enough."""
+    """Long literals and contents of brackets are shortened, innermost last, until the statement is short enough."""
     longest = _LONGEST_CONDITION if CONDITION.match(text) else _LONGEST_RESULT if RESULT.match(text) else _LONGEST
     if len(text) > longest:
         text = _LONG_STRING.sub(lambda one: f"{one[0][:_LONGEST_STRING]}…{one[0][-1]}", text)

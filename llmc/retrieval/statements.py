@@ -54,7 +54,7 @@ _LOGS = re.compile(
 _GO_CHECK = re.compile(r"if (\w*[eE]rr\w*) != nil")
 # The call and its check in one statement; what else the call returns is used in the branches.
 _GO_TRIED = re.compile(r"if (?:_, )*(\w*[eE]rr\w*) :?= (?P<call>.+); \1 != nil")
-# Nothing but the error is returned.
+# Only the error is returned.
 _GO_PASSED_ON = re.compile(r"return (?:(?:nil|false|0|\"\"|\w+(?:\.\w+)?\{\}), )+(\w*[eE]rr\w*)")
 _GO_GROUP = re.compile(r"\s*(?:const|var|type|import)\s*\(\s*")  # of declarations
 _NOTHING = re.compile(r"[\s(){}\[\];,>]*(?:end)?[\s(){}\[\];,]*")
@@ -68,13 +68,13 @@ _LITERAL = re.compile(r"(?:[=(,:\[]|\breturn|\bin|&&|\|\||\?|(?:^|[\s(])(?:const
 # Names after these words are no literal: `throws A, B {`, `class X implements A, B {`, `where T: A, U: B {`.
 _HEADED = re.compile(r"\b(?:throws|implements|extends|permits|where)\s[^(){}=]*$")
 _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?)\s*$")
-# A statement is joined over so many lines at most: brackets in odd strings could keep it open for ever.
+# Maximum number of lines joined into a statement: brackets in unusual strings could keep it open forever.
 _MOST_JOINED = 60
 _LONGEST_LINE = 160  # of a branch with its only statement
 _LONGEST_ANNOTATION = 100  # routes are shorter, descriptions of an API are not
 _LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
 _LONGEST_STRING = 40  # of a long one in an annotation
-_LONGEST_STATEMENT = 400  # what is longer, such as a table of data, keeps its own lines
+_LONGEST_STATEMENT = 400  # longer ones, such as tables of data, keep their lines
 
 
 def logs(text: str) -> bool:
@@ -101,8 +101,8 @@ class Statement:
 
 
 class JoinedLines(NamedTuple):
-    """The lines of one statement. `masked` has its strings blotted out, in the same columns. `verbatim`: a string goes
-    on over several lines, which stay as they are."""
+    """The lines of one statement. `masked` has its strings masked, in the same columns. `verbatim`: a string continues
+    over several lines, which are kept as they are."""
 
     number: int
     text: str
@@ -129,7 +129,7 @@ def statements(code: CodeLines, first: int) -> list[Statement]:
 
 
 def _own_lines(code: CodeLines, at: int, one: JoinedLines, level: int) -> Iterator[Statement]:
-    """The lines of a statement, each by itself, as deep as they are indented below its first one."""
+    """The lines of a statement separately, indented relative to its first one."""
     indents = [indent_of(code.text[at])]
     for offset in range(one.length):
         text = code.text[at + offset].rstrip()
@@ -145,9 +145,9 @@ def _own_lines(code: CodeLines, at: int, one: JoinedLines, level: int) -> Iterat
 def compact(
     found: Sequence[Statement], longest: int, apart: Collection[int] = (), *, whole: bool = True
 ) -> list[Statement]:
-    """A branch with a single short statement becomes one line, a check of Go joins the call before it, and one that
-    only logged goes. Nothing is joined with a statement whose number is in `apart`: lines are folded before it. Unless
-    the lines are `whole`, the last branch may go on after them."""
+    """A branch with a single short statement becomes one line, a check in Go joins the call before it, and one that
+    only logged is removed. Statements whose numbers are in `apart` are not joined, since lines are folded before them.
+    Unless the lines are `whole`, the last branch may continue after them."""
     compact: list[Statement] = []
     at = 0
     while at < len(found):
@@ -183,7 +183,7 @@ def compact(
 
 
 def is_whole(lines: Sequence[str]) -> bool:
-    """Whether no block with brackets goes on after them."""
+    """Whether no bracketed block continues after them."""
     last = next((line for line in reversed(lines) if line.strip()), "")
     return bool(_NOTHING.fullmatch(last)) or not any(line.rstrip().endswith("{") for line in lines)
 
@@ -193,13 +193,13 @@ def opens(text: str) -> bool:
 
 
 def _passed_on(text: str) -> str:
-    """`return nil, err` passes the error on, as `return err` does."""
+    """`return nil, err` passes the error on, as does `return err`."""
     found = _GO_PASSED_ON.fullmatch(text)
     return f"return {found[1]}" if found else text
 
 
 def _sets(text: str, name: str) -> bool:
-    """Whether a statement of Go assigns a call's result to this variable."""
+    """Whether a statement in Go assigns a call's result to this variable."""
     targets, assigned, value = text.partition("=")
     return bool(assigned) and name in WORD.findall(targets) and "(" in value and not FLOW.match(text)
 
@@ -210,7 +210,7 @@ def is_left_out(text: str) -> bool:
 
 
 def join_lines(code: CodeLines, first: int) -> Iterator[JoinedLines]:
-    """The lines of each statement, joined. Lines that are blank, or were a comment, belong to none."""
+    """The lines of each statement, joined. Blank lines and former comments belong to none."""
     at = 0
     while at < len(code.text):
         if not code.text[at].strip():
@@ -233,17 +233,17 @@ def join_lines(code: CodeLines, first: int) -> Iterator[JoinedLines]:
 
 
 def _is_continued(masked: str, line: str, indent: int) -> bool:
-    """Whether a statement, indented so far, goes on in this line."""
+    """Whether a statement with this indentation continues in this line."""
     following = line.strip()
     closes = _NOTHING.fullmatch(following)
     if not closes and (_CONTINUES.match(following) or _UNFINISHED.search(masked)):
         return True
-    # Where the indentation ends, a bracket was opened before these lines, or the file is broken.
+    # Where the indentation ends, a bracket was opened before these lines, or the file is malformed.
     return _is_open(masked) and (indent_of(line) > indent or following[0] in ")]}")
 
 
 def _is_open(masked: str) -> bool:
-    """Whether a bracket keeps the statement open. Nothing inside a block counts, the block itself included."""
+    """Whether a bracket keeps the statement open. A block and everything inside it does not count."""
     if _GO_GROUP.fullmatch(masked):
         return False
     heads = bool(_FLOW_HEAD.match(masked.lstrip("} \t")))
@@ -271,7 +271,7 @@ def _opens_block(before: str) -> bool:
 
 
 def level_of(text: str, levels: list[int]) -> int:
-    """How deep a statement is, by the indentations around it."""
+    """The nesting level of a statement, by the indentation around it."""
     indent = indent_of(text)
     while levels and levels[-1] >= indent:
         levels.pop()
@@ -295,7 +295,7 @@ _SPACING = (
 
 
 def _cut_annotation(text: str) -> str:
-    """An annotation describes; the long strings of a long one are cut, and say so."""
+    """The long strings of a long annotation are cut, and marked."""
     if len(text) <= _LONGEST_ANNOTATION or not _ANNOTATION.match(text):
         return text
     text = _LONG_STRING.sub(lambda quoted: f"{quoted[0][:_LONGEST_STRING]}…{quoted[0][-1]}", text)

@@ -49,7 +49,7 @@ AROUND: Final = {
     "php": ("<?php\n", ";\n"),
 }
 LONGEST_PATTERN: Final = 1_000
-# Matching recurses as deep as the pattern is; some thousand levels end the process.
+# Matching recurses as deep as the pattern; some thousand levels crash the process.
 DEEPEST: Final = 100
 LARGEST_FILE: Final = 1 << 20
 MOST_MATCHES: Final = 1_000  # of one file
@@ -63,20 +63,20 @@ _JOINT: Final = re.compile(r"(\.|::|->)")
 
 
 class CodeShape(Protocol):
-    """What is looked for."""
+    """The shape to search for."""
 
     @property
     def words(self) -> frozenset[str]:
-        """Words that every match holds."""
+        """Words that every match contains."""
 
     def may_match(self, text: str) -> bool:
-        """Whether a file is worth parsing, which takes a hundred times as long as this."""
+        """Whether a file is worth parsing, which takes a hundred times as long as this check."""
 
     def matches(self, view: View, text: str, language: str) -> Iterable[tuple[int, str]]:
         """(line, text) of each match, in order; `language` is ast-grep's name."""
 
     def check(self, languages: Iterable[str]) -> None:
-        """QueryError if it can match in none of these."""
+        """QueryError if it cannot match in any of these languages."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class CodePattern:
 
     @cached_property
     def _names(self) -> list[re.Pattern[str]]:
-        """The names of the pattern with what they belong to: `context.TODO`."""
+        """The names of the pattern with their qualifiers: `context.TODO`."""
         return [spaced_name(name) for name in dict.fromkeys(_NAME.findall(VARIABLE.sub(" ", self.text)))]
 
     def check(self, languages: Iterable[str]) -> None:
@@ -112,7 +112,7 @@ class CodePattern:
 
 
 def spaced_name(name: str) -> re.Pattern[str]:
-    """`context.TODO`, perhaps with white space around the dot."""
+    """`context.TODO`, optionally with white space around the dot."""
     parts = (
         re.escape(part) if part[:1].isalnum() or part[:1] == "_" else rf"\s*{re.escape(part)}\s*"
         for part in _JOINT.split(name)
@@ -121,7 +121,7 @@ def spaced_name(name: str) -> re.Pattern[str]:
 
 
 def nodes(text: str, language: str, pattern: str) -> Iterator[Any]:
-    """The nodes that have the shape of the pattern."""
+    """The nodes with the shape of the pattern."""
     rule = rule_for(pattern, language)
     root = parsed(text, language) if rule else None
     if rule is None or root is None:
@@ -151,7 +151,7 @@ class ShapeRule:
 
 @lru_cache(maxsize=256)
 def rule_for(pattern: str, language: str) -> ShapeRule | None:
-    """How a pattern is read in a language; None where it is not code of it."""
+    """How a pattern is read in a language; None if it is not code in it."""
     if len(pattern) > LONGEST_PATTERN:
         raise QueryError(
             f"the pattern has {len(pattern):,} characters", reason=f"the limit is {LONGEST_PATTERN:,}", hint="Use $X."
@@ -174,7 +174,7 @@ def is_usable(rule: ShapeRule, language: str) -> bool:
         return False
     try:
         parsed("", language).find_all(rule.as_config)
-    except RuntimeError:  # ast-grep's only error: it does not understand the pattern
+    except RuntimeError:  # ast-grep's only error: the pattern cannot be parsed
         return False
     return True
 
@@ -205,7 +205,7 @@ def contains(node: Any, start: int, end: int, *, exactly: bool = False) -> bool:
 
 
 def kinds_in(node: Any) -> list[str]:
-    """The kinds of a node and of all inside it. QueryError where these are nested too deeply to be matched."""
+    """The kinds of a node and of everything inside it. QueryError if these are nested too deeply to be matched."""
     waiting, kinds = [(node, 0)], []
     while waiting:
         current, depth = waiting.pop()
@@ -312,7 +312,7 @@ def match_file(view: View, path: str, language: str, shape: CodeShape) -> FileMa
     try:
         text = decode(view.root_fs.read(path, LARGEST_FILE)[0])
     except (LlmcError, OSError):
-        return None  # gone since, or too large to be written by hand
+        return None  # deleted since, or too large to be written by hand
     if isinstance(text, Binary) or not shape.may_match(text.text):
         return None
     rows = [

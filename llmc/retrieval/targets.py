@@ -1,4 +1,4 @@
-"""What a person names to read: a file, lines of it, or a symbol."""
+"""What a user can name to read: a file, lines of it, or a symbol."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ __all__ = [
 ]
 
 LARGEST_READ = 64 << 20
-LARGEST_HEADER = 1 << 20  # where an image says how large it is
+LARGEST_HEADER = 1 << 20  # where an image states its size
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`end` 0 is the end of the file; `start` 0 is no range at all."""
+    """`end` 0 is the end of the file; `start` 0 means no range."""
 
     path: str
     start: int = 0
     end: int = 0
     symbol: str = ""
     named: bool = False  # the range is that of a name
-    kind: str = ""  # of the symbol that has this name
+    kind: str = ""  # the symbol with this name
     qualified: str = ""
     overloads: tuple[tuple[int, int], ...] = ()  # the first and last lines of the other functions with this name
 
@@ -66,7 +66,7 @@ def parse_target(text: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class BinaryFile:
-    """What can be said of a file that is not text. `width` and `height` are 0 if it is not an image."""
+    """What is known of a file that is not text. `width` and `height` are 0 if it is not an image."""
 
     kind: str
     size: int
@@ -115,7 +115,7 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
 
 
 def named_target(path: str, symbols: Iterable[Symbol]) -> Target:
-    """Of several symbols with one qualified name the longest, which has the body; the other functions are overloads."""
+    """The longest of several symbols with one qualified name, which has the body; the other functions are overloads."""
     symbol, *others = sorted(symbols, key=lambda one: (one.start_line - one.end_line, one.start_line))
     start, end = symbol.start_line, symbol.end_line
     spans = {
@@ -134,6 +134,6 @@ def overloads_with_body(target: Target, lines: Sequence[str]) -> list[tuple[int,
 
 
 def is_declaration(lines: Sequence[str]) -> bool:
-    """Whether these lines end as a declaration does, and not as a body or an expression body (`=> value;`)."""
+    """Whether these lines end like a declaration, rather than a body or an expression body (`=> value;`)."""
     text = " ".join(lines).rstrip()
     return text.endswith("...") or (text.endswith(";") and "=>" not in text and "{" not in text)

@@ -46,7 +46,7 @@ UNUSED, EVERYWHERE = 0.02, 0.05
 
 
 def compound_names(chunks: Mapping[int, Sequence[ChunkPlace]], known: Collection[int]) -> DocumentNames:
-    """document → name → index term, of those that are not known yet."""
+    """document → name → index term, of the documents that are not cached."""
     return {doc: dict(_compounds(places)) for doc, places in chunks.items() if doc not in known}
 
 
@@ -95,7 +95,7 @@ class _Test(NamedTuple):
 def with_tests(
     shortlist: Iterable[Candidate], files: Sequence[Candidate], views: Sequence[View]
 ) -> Iterator[Candidate]:
-    """The shortlisted files, each with what the tests among all `files` say of it."""
+    """The shortlisted files, each with the results of the tests among all `files`."""
     best = max((_without_role(file) for file in files), default=0.0)
     listed = list(shortlist)
     for view in views:
@@ -147,7 +147,7 @@ def _names(file: Candidate) -> Collection[str]:
 
 @lru_cache(maxsize=4096)
 def _folders(path: str) -> tuple[str, ...]:
-    """Every folder that the path lies in, the outermost first."""
+    """Every folder that contains the path, the outermost first."""
     parts = path.split("/")[:-1]
     return tuple("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
 

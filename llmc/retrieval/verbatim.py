@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["is_assembled", "messages", "shared_words", "verbatim"]
 
 QUOTED: Final = 1.0
-# A run of fewer words is met by chance, and so is a small part of a message.
+# Shorter runs of words match by chance, and so does a small part of a message.
 SHORTEST_RUN: Final = 3
 LEAST_SHARE: Final = 0.4
 MOST_MESSAGES: Final = 6
 MOST_WORDS: Final = 40
 MOST_CHUNKS: Final = 8
 _WORD = re.compile(r"[^\W_]+(?:'[a-z])?")
-# What code puts between the pieces of a string: escapes, format fields, prefixes in front of a quote.
+# Code between the pieces of a string: escapes, format fields, prefixes in front of a quote.
 _JOINT = re.compile(r"\\[nrt]|%[-+#0-9.]*[a-zA-Z]|\{[^{}\n]{0,60}\}|\$\{?[\w.]{1,40}\}?|\b[rfbuRFBU]{1,2}(?=[\"'])")
 
 
@@ -49,14 +49,13 @@ def verbatim(asked: QueryFeatures, candidate: Candidate) -> Share | None:
 
 
 def is_assembled(phrase: str, text: str) -> bool:
-    """Whether the text has every word of the phrase in order, with nothing but what joins pieces of a string between
-    them."""
+    """Whether the text has every word of the phrase in order, with only string concatenation between them."""
     words = _words(phrase)
     return len(words) >= SHORTEST_RUN and shared_words(words, _words(text)) == 1.0
 
 
 def messages(asked: QueryFeatures) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(text, words) of what the query quotes, if it is too long to occur by chance."""
+    """(text, words) of the strings quoted in the query, if long enough not to occur by chance."""
     quoted = [one.text for one in asked.query.evidence if one.kind is EvidenceKind.STRING]
     found = [(text, tuple(_words(text)[:MOST_WORDS])) for text in (*asked.query.phrases, *quoted)]
     return tuple((text, words) for text, words in found if len(words) >= SHORTEST_RUN)[:MOST_MESSAGES]

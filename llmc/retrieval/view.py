@@ -1,6 +1,5 @@
-"""What retrieval looks at: one root at one moment. The workspace builds it after the barrier, so that `pending` names
-every path whose content the store may not hold yet: what changed a moment ago, or all that a first build has not
-reached.
+"""What retrieval searches: one root at one moment. The workspace creates it after the barrier, so `pending` names
+every path whose content the store may not have yet: recent changes, or everything that a first build has not reached.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ class View:
     store: StoreReader
     embedder: Embedder | None = None
     pending: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()  # files that the store may contain, but that an ignore file leaves out now
-    denied: frozenset[str] = frozenset()  # what the denylist keeps out, and no ignore file
-    named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
+    hidden: frozenset[str] = frozenset()  # files that the store may contain, but that an ignore file excludes now
+    denied: frozenset[str] = frozenset()  # excluded by the denylist, but not by an ignore file
+    named: frozenset[str] = frozenset()  # files outside the index that were named explicitly; read from disk
     share: float = 1.0  # how much of the root the first build has reached
-    unsure: str = ""  # why there may be changed files that neither the store nor `pending` names
-    wait_for_vectors: bool = True  # else they are loaded in the background, and keywords answer until they are
+    unsure: str = ""  # why there may be changed files that neither the store nor `pending` includes
+    wait_for_vectors: bool = True  # otherwise they are loaded in the background, and keywords answer until then
     parse: ParseSymbols | None = None  # path, text → symbols, for files whose symbols the catalog does not have yet
 
     def is_stored(self, path: str) -> bool:

@@ -25,13 +25,13 @@ _LOOPED: Final = re.compile(r"[\s,\w)]*(?:\s(?:in|of)\s|:=|\s:\s)")
 _KEY: Final = re.compile(r"[\"'`]?\]?\s*(?::(?![:=])|=>)\s*(?P<value>\S.*)?$")
 _PUT: Final = re.compile(r"\bset\w*\s*\((?:[^()]*,)?\s*[\"'`]$", re.IGNORECASE)
 _SETTER: Final = re.compile(r"set_?(?=[A-Z_]|$)|set_\w")
-# What follows the colon of a parameter or a field that is declared.
+# Text after the colon of a declared parameter or field.
 _TYPE: Final = re.compile(
     r"(?:&(?:'\w+\s+)?(?:mut\s+)?|\*|\[\]|\?)*(?:(?:string|number|boolean|any|unknown|void|never|object|null|undefined|str"
     r"|bool|char|[iu](?:8|16|32|64|128|size)|f32|f64|int|float|bytes|dict|list|set|tuple|dyn|impl|fn|readonly|keyof|typeof)\b"
     r"|[A-Z]\w*(?:(?:\.|::)[A-Z]\w*)*(?=\s*(?:[<\[|&?,;)=]|$)))[^'\"`(]*$"
 )
-# A keyword of a query compares.
+# A keyword of a query that compares.
 _QUERY: Final = re.compile(r"\b(?:filter|exclude|get|where|find\w*|select|Q)\s*\([^()]*$")
 _CASE: Final = re.compile(r"\b(?:case|default|when)\b[^:]*$|\?[^:]*$")
 _BARE_KEYS: Final = frozenset(
@@ -44,7 +44,7 @@ def writes(line: str, spans: Iterable[tuple[int, int]] | None, language: str) ->
     touched = [(0, len(line))] if spans is None else list(spans)
     for name in _NAME.finditer(line):
         ends = [end for start, end in touched if start < name.end() and name.start() < end]
-        # `field__lt=1` of Django compares.
+        # `field__lt=1` in Django compares.
         if ends and "__" not in line[max(ends) : name.end()] and _is_written(line, name, language):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The lines of a long file, each made when somebody looks at it: a search shows a few dozen of thousands."""
+"""The lines of a long file, each created on first access: a search shows a few dozen of thousands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlainLines(Sequence[str]):
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        # Where each line begins, and where the last one ends.
+        # Start of each line, and the end of the last one.
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
         rest = [len(data)] if not data.endswith(b"\n") and data else []
         self._bounds = np.concatenate(([0], ends, rest)).astype(np.intp)
@@ -57,14 +57,14 @@ class PlainLines(Sequence[str]):
         return split_lines(self._part(first, last))
 
     def text(self, first: int, last: int) -> str:
-        """What `"\\n".join(self[first:last])` gives."""
+        """Same as `"\n".join(self[first:last])`."""
         part = self._part(*slice(first, last).indices(len(self))[:2])
         if "\r" in part:
             return "\n".join(split_lines(part))
         return part.removesuffix("\n")
 
     def lowered(self, first: int, last: int) -> str:
-        """The same in lower case, made once."""
+        """The same in lower case, computed once."""
         found = self._lowered.get((first, last))
         if found is None:
             found = self._lowered[first, last] = self.text(first, last).lower()

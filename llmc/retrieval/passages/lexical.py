@@ -1,7 +1,7 @@
-"""How well do the words of each line match a question? Each line is read once; all columns are sums over its lines.
+"""How well do the words of each line match a question? Each line is read once; all features are sums over its lines.
 
-BM25 within this one text, for the unit itself, for the names around it and for the lines elsewhere that mention it;
-whether its documentation says the very words; and how much of the question a documented unit leaves unsaid.
+BM25 within this one text, for the unit itself, for the names around it and for lines elsewhere that mention it;
+whether its documentation contains the very words; and how much of the question a documented unit does not mention.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ __all__ = [
 
 HEAD, TOGETHER, MOST = 14, 3, 0.85  # lines looked at, lines together, share of the question that counts
 MENTIONS: Final = 6  # places elsewhere that are looked at
-SHORTEST_NAME: Final = 4  # what is shorter (`get`, `run`) means something else elsewhere
+SHORTEST_NAME: Final = 4  # shorter names (`get`, `run`) mean something else elsewhere
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalFeatures:
-    """`asked` is term → weight; of each line, `hits` are the asked terms in it and `sizes` counts all its terms."""
+    """`asked` is term → weight. For each line, `hits` are the question terms in it and `sizes` is the number of all
+    its terms."""
 
     asked: dict[str, float]
     hits: list[list[str]]
@@ -56,7 +57,7 @@ def read(lines: Sequence[str], question: str) -> LexicalFeatures:
 
 
 def wanted(question: str) -> dict[str, float]:
-    """Term → weight: the words of the question; common ones only where it has no other."""
+    """Term → weight: the words of the question; common words only if there are no others."""
     asked = words.query_words(question)
     return query_terms([word for word in asked if not word.stop] or asked)
 
@@ -74,14 +75,15 @@ def compared(texts: Sequence[str], asked: dict[str, float]) -> list[float]:
 
 
 def around(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """The names of what encloses a unit."""
+    """Scores of the names of the enclosing definitions."""
     terms = [words.name(unit.name.rpartition(".")[0]).split() for unit in units]
     counts = [Counter(term for term in each if term in said.asked) for each in terms]
     return bm25(counts, list(map(len, terms)), said.asked)
 
 
 def mentions(said: LexicalFeatures, lines: Sequence[str], units: Sequence[TextUnit]) -> list[float]:
-    """The lines elsewhere that call or mention a unit, and the comments above them; its own name says nothing there."""
+    """Scores of the lines elsewhere that call or mention a unit, and of the comments above them; the unit's own name
+    does not count there."""
     places = mentioned(lines, {last_name(unit) for unit in units if unit.defines})
     counts, sizes = [], []
     for unit in units:
@@ -111,7 +113,7 @@ def last_name(unit: TextUnit) -> str:
 
 
 def quoted(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """How much of the question is together at the beginning of a unit: what documentation says of itself."""
+    """How much of the question occurs together at the beginning of a unit, as in its documentation."""
     return [
         max(0.0, most_together(said, range(unit.start, min(unit.end, unit.signature + HEAD))) - MOST) / (1 - MOST)
         if unit.defines
@@ -129,13 +131,13 @@ def most_together(said: LexicalFeatures, span: range) -> float:
 
 
 def share_of(said: LexicalFeatures, span: range) -> float:
-    """How much of the question these lines say."""
+    """The weighted share of the question in these lines."""
     found = set().union(*said.hits[span.start : span.stop])
     return sum(said.asked[term] for term in found) / (sum(said.asked.values()) or 1.0)
 
 
 def together(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """How much of the question is within three lines of a unit, its rare words counting most."""
+    """How much of the question occurs within three lines of a unit, with rare words counting most."""
     seen = Counter(term for line in said.hits for term in set(line))
     rarity = {term: weight * math.log(1 + len(said.hits) / (0.5 + seen[term])) for term, weight in said.asked.items()}
     whole = sum(rarity.values()) or 1.0
@@ -154,5 +156,5 @@ def together(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
 
 
 def unsaid(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """How much of the question a unit's documentation does not say; what has none leaves it open."""
+    """How much of the question the documentation of a unit does not mention; 0 without documentation."""
     return [1.0 - share_of(said, range(*unit.doc)) if unit.doc[1] else 0.0 for unit in units]

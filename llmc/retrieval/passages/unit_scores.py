@@ -25,14 +25,14 @@ BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 
 
 def weigh(texts: Sequence[str], names: Sequence[str], shares: Sequence[float], asked: QueryFeatures) -> list[float]:
-    """One for each unit; `shares` are the scores of their chunks by that of the best."""
+    """One score per unit; `shares` are the scores of their chunks relative to the best."""
     terms = query_terms(asked.query.telling)
     bodies, named = scaled(compared(texts, terms)), scaled(compared(names, terms))
     return [BODY * body + NAME * name + CHUNK * share for body, name, share in zip(bodies, named, shares, strict=True)]
 
 
 def named_like(asked: QueryFeatures, names: Sequence[str]) -> list[float]:
-    """How much of the question each name has; 0 where it has nothing but the kind of file that was asked for."""
+    """How much of the question each name contains; 0 if it only has words for the requested kind of file."""
     kinds = {words.stem(kind) for role in asked.roles for kind in ROLE_WORDS[role].split()}
     return compared(
         names, {term: weight for term, weight in query_terms(asked.query.telling).items() if term not in kinds}
