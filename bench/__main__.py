@@ -99,7 +99,7 @@ def folder_for(runs: Path, *, resume: bool) -> Path:
 
 
 def free_folder(runs: Path, name: str) -> Path:
-    """A published run is never changed; one that is not is continued."""
+    """A published run is never changed; an unpublished one is continued."""
     number = 1
     while is_published(runs / (name if number == 1 else f"{name}-{number}")):
         number += 1
@@ -115,7 +115,7 @@ def is_published(folder: Path) -> bool:
 
 
 def announce(parts: list[Part], done: list[Part], target: Path, *, peers: bool) -> None:
-    """What will run and for how long."""
+    """Prints the parts that will run, and for how long."""
     say(
         f"{len(parts)} measurements into {target}: about {minutes_of(parts, peers=peers):.0f} minutes on two idle cores"
     )
@@ -142,12 +142,12 @@ def may_install() -> bool:
 
 
 def every_suite() -> list[str]:
-    """All of them; the public one only where its data is."""
+    """All suites; the public one only if its data is available."""
     return [name for name in SUITES if name != "public" or os.environ.get(DATA)]
 
 
 def measured(parts: list[Part], target: Path) -> list[Done]:
-    """Those that failed; they are in the report too. Figures of parts that do not run now stay as they are."""
+    """The parts that failed, which the report names. Figures of parts that do not run now are kept."""
     raw = target / "raw"
     raw.mkdir(parents=True, exist_ok=True)
     done: list[Done] = []
@@ -177,7 +177,7 @@ def outcome(done: Done) -> str:
 
 
 def note(target: Path, done: list[Done]) -> None:
-    """Who ran what, and where; an earlier run of other parts into the same folder is kept."""
+    """Records machine and arguments; the record of an earlier run of other parts in the same folder is kept."""
     file = target / "raw" / "run.json"
     before: list[dict[str, Any]] = json.loads(file.read_text())["done"] if file.exists() else []
     now = {one.part for one in done}
@@ -207,7 +207,7 @@ def load() -> str:
 
 
 def machine() -> str:
-    """Not the host's name, which says nothing to others."""
+    """Without the host's name, which means nothing to others."""
     return f"{platform.system().lower()}-{os.cpu_count()}-cores"
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bench.ground import Ground
     from llmc.server.service import Service
 
-__all__ = ["ACTORS", "OF_PEERS", "Actor", "LlmcInProcess", "Said", "open_actor"]
+__all__ = ["ACTORS", "OF_PEERS", "Actor", "CallRecord", "LlmcInProcess", "open_actor"]
 
 SHELL_CHARACTERS = 30_000
 READ_LINES = 2_000
@@ -44,7 +44,7 @@ PRIMARY = {"search": "query", "grep": "pattern", "read": "target"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CallRecord:
     """One call: what was asked, as JSON, and what came back."""
 
     asked: str
@@ -56,12 +56,12 @@ class Actor(Protocol):
     def forget(self) -> None:
         """The next step belongs to another task."""
 
-    def do(self, step: dict[str, Any]) -> Iterator[Said]:
-        """The calls of one step, each when it is wanted."""
+    def do(self, step: dict[str, Any]) -> Iterator[CallRecord]:
+        """The calls of one step, each made when it is requested."""
 
 
 class OfServer:
-    """An actor behind an MCP server. `start` makes one that was not entered yet."""
+    """An actor behind an MCP server. `start` creates the server, not yet entered."""
 
     def __init__(self, start: Callable[[], Server], ground: Ground) -> None:
         self._start = start
@@ -76,19 +76,19 @@ class OfServer:
         self._server.__exit__()
 
     def forget(self) -> None:
-        """Another task, another session: what was read for the last one is not known in this one."""
+        """A new task is a new session: files read in the last one are not known in this one."""
 
     def place(self, path: str) -> str:
         named = replaced(path, {f"{{{name}}}": value for name, value in self._ground.names.items()})
         return named if named.startswith("/") else str(self._ground.folder / named).removesuffix("/.")
 
-    def call(self, tool: str, **arguments: Any) -> Said:
+    def call(self, tool: str, **arguments: Any) -> CallRecord:
         answer = self._server.call(tool, arguments, RUN_SECONDS)
-        return Said(asked_for(tool, arguments), answer.text, answer.seconds)
+        return CallRecord(asked_for(tool, arguments), answer.text, answer.seconds)
 
 
 class DesktopCommander(OfServer):
-    def do(self, step: dict[str, Any]) -> Iterator[Said]:
+    def do(self, step: dict[str, Any]) -> Iterator[CallRecord]:
         match step:
             case {"search": pattern}:
                 yield from self.search(pattern, step)
@@ -109,7 +109,7 @@ class DesktopCommander(OfServer):
     def named(self, command: str) -> str:
         return replaced(command, {f"{{{name}}}": value for name, value in self._ground.names.items()})
 
-    def search(self, pattern: str, step: dict[str, Any]) -> Iterator[Said]:
+    def search(self, pattern: str, step: dict[str, Any]) -> Iterator[CallRecord]:
         keys = {"files": "filePattern", "context": "contextLines", "ignore_case": "ignoreCase", "most": "maxResults"}
         options = {name: step[key] for key, name in keys.items() if key in step}
         kind = "files" if step.get("names") else "content"
@@ -126,7 +126,7 @@ class DesktopCommander(OfServer):
             done = self.results(session, 100 * page)
             yield done
 
-    def results(self, session: str, offset: int) -> Said:
+    def results(self, session: str, offset: int) -> CallRecord:
         deadline = time.monotonic() + SEARCH_SECONDS
         while True:
             window = {"offset": offset} if offset else {}
@@ -135,7 +135,7 @@ class DesktopCommander(OfServer):
                 return said
             time.sleep(1)
 
-    def run(self, command: str) -> Iterator[Said]:
+    def run(self, command: str) -> Iterator[CallRecord]:
         said = self.call("start_process", command=command, timeout_ms=RUN_SECONDS * 1000 // 2)
         yield said
         pid = said.text.split("PID ", 1)[1].split()[0] if "PID " in said.text else ""
@@ -148,7 +148,7 @@ class DesktopCommander(OfServer):
 
 
 class Filesystem(OfServer):
-    def do(self, step: dict[str, Any]) -> Iterator[Said]:
+    def do(self, step: dict[str, Any]) -> Iterator[CallRecord]:
         match step:
             case {"find": pattern}:
                 yield self.call("search_files", path=self.place(step.get("in", ".")), pattern=pattern)
@@ -189,7 +189,7 @@ class Llmc(OfServer):
         llmc = [sys.executable, "-P", "-m", "llmc", *words]
         subprocess.run(llmc, cwd=self._ground.folder, env=self._environ, check=True, capture_output=True)
 
-    def do(self, step: dict[str, Any]) -> Iterator[Said]:
+    def do(self, step: dict[str, Any]) -> Iterator[CallRecord]:
         (tool, value), *others = step.items()
         if isinstance(value, dict):
             yield self.call("llmc", name=tool, args=self.named(value))
@@ -202,7 +202,7 @@ class Llmc(OfServer):
 
 
 class LlmcInProcess(Llmc):
-    """The same tools without processes: a task has a session of its own in a service that is open."""
+    """The same tools without processes: each task has its own session in a running service."""
 
     def __init__(self, service: Service, ground: Ground) -> None:
         self._ground = ground
@@ -214,14 +214,14 @@ class LlmcInProcess(Llmc):
     def forget(self) -> None:
         self._visit = RequestContext(self.client, ConnectedSession("bench"))
 
-    def call(self, tool: str, **arguments: Any) -> Said:
+    def call(self, tool: str, **arguments: Any) -> CallRecord:
         began = time.perf_counter()
         reply = self._surface.call(self._visit, tool, arguments, RunningRequest(self.client))
-        return Said(asked_for(tool, arguments), reply.text, time.perf_counter() - began)
+        return CallRecord(asked_for(tool, arguments), reply.text, time.perf_counter() - began)
 
 
 class Shell:
-    """What an agent has without any server: `rg -n`, a reader that numbers lines, and commands."""
+    """The tools of an agent without any server: `rg -n`, a reader that numbers lines, and commands."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -235,7 +235,7 @@ class Shell:
     def forget(self) -> None:
         return None
 
-    def do(self, step: dict[str, Any]) -> Iterator[Said]:
+    def do(self, step: dict[str, Any]) -> Iterator[CallRecord]:
         program = ripgrep.program() or "rg"
         match step:
             case {"rg": pattern}:
@@ -255,21 +255,21 @@ class Shell:
     def named(self, text: str) -> str:
         return replaced(text, {f"{{{name}}}": value for name, value in self._ground.names.items()})
 
-    def read(self, path: str, start: int, lines: int) -> Said:
+    def read(self, path: str, start: int, lines: int) -> CallRecord:
         began = time.perf_counter()
         found = (self._ground.folder / self.named(path)).read_text("utf-8", "replace").split("\n")
         part = found[start - 1 : start - 1 + min(lines, READ_LINES)]
         text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(part, start))
-        return Said(json.dumps({"read": path, "from": start, "lines": lines}), text, time.perf_counter() - began)
+        return CallRecord(json.dumps({"read": path, "from": start, "lines": lines}), text, time.perf_counter() - began)
 
-    def run(self, shown: list[str], command: list[str]) -> Said:
+    def run(self, shown: list[str], command: list[str]) -> CallRecord:
         began = time.perf_counter()
         environ = {**os.environ, "GIT_PAGER": "cat"}
         done = subprocess.run(
             command, cwd=self._ground.folder, env=environ, capture_output=True, check=False, timeout=RUN_SECONDS
         )
         text = both_ends((done.stdout + done.stderr).decode("utf-8", "replace"))
-        return Said(json.dumps({"run": " ".join(shown)}), text, time.perf_counter() - began)
+        return CallRecord(json.dumps({"run": " ".join(shown)}), text, time.perf_counter() - began)
 
 
 def asked_for(tool: str, arguments: dict[str, Any]) -> str:
@@ -298,7 +298,7 @@ OF_PEERS = frozenset({"desktop-commander typical", "desktop-commander frugal", "
 
 
 def open_actor(name: str, ground: Ground, scratch: Path) -> AbstractContextManager[Actor]:
-    """To be entered; `CannotRun` and `ServerError` say why not."""
+    """A context manager; `CannotRun` and `ServerError` give the reason if it cannot be opened."""
     peers = {peer.name: peer for peer in PEERS}
     if name.startswith("desktop-commander"):
         return DesktopCommander(lambda: started(peers["desktop-commander"], ground.folder, scratch), ground)

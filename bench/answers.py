@@ -49,7 +49,7 @@ SETS = {
     "fresh": "answers-fresh.jsonl",
     "blind": "answers-blind.jsonl",
 }
-# A cited range that is longer names a file rather than a place.
+# A longer cited range names a file rather than a place.
 LONGEST_RANGE = 80
 _PLACE = re.compile(r"(?P<path>[\w./@+-]+):(?P<start>\d+)(?:-(?P<end>\d+))?")
 _CITED = re.compile(r"(?<![\w./-])(?P<path>[\w.@+/-]*\w):(?P<lines>\d+(?:-\d+)?(?:, ?\d+(?:-\d+)?)*)")
@@ -121,7 +121,7 @@ def is_right(judged: JudgedQuestion, text: str) -> bool:
 
 
 def _others(judged: JudgedQuestion, places: Iterable[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Cited code that is neither in the truth nor allowed beside it; tests and documents may be cited."""
+    """Cited code that is neither in the truth nor listed as acceptable; citing tests and documents is fine."""
     allowed = [*judged.only, *(one for group in judged.truth for one in group)]
     code = [place for place in places if role_of(place[0]) == "code" and "." in place[0]]
     return [place for place in code if not any(_holds(one, "", [place]) for one in allowed)] if judged.only else []
@@ -185,7 +185,7 @@ def _cut(values: Sequence[float], at: int) -> float:
 
 
 def checkout(repos: Path, name: str) -> Path | None:
-    """The folder `NAME`, or `NAME-revision` with any beginning of the listed revision."""
+    """The folder `NAME`, or `NAME-revision` with any prefix of the listed revision."""
     rows = (line.split("\t") for line in (DATA / "repositories.tsv").read_text("utf-8").splitlines())
     revision = next(row[2] for row in rows if row[0] == name)
     found = (folder for folder in repos.glob(f"{name}-*") if revision.startswith(folder.name.removeprefix(f"{name}-")))

@@ -81,8 +81,8 @@ Part = Callable[[], Iterator[tuple[str, float]]]
 
 
 def figures(*, quick: bool) -> dict[str, float]:
-    """By name: `definitions lean`, `frame demo session`, `evidence django llmc`, `ndcg golden`. The first word has a
-    rule."""
+    """By name: `definitions lean`, `frame demo session`, `evidence django llmc`, `ndcg golden`. The first word selects
+    the rule."""
     parts: list[Part] = [definitions, frame, of_logs, demo_ranking]
     if not quick:
         parts = [quoted, workload, golden_ranking, *parts]  # the longest first
@@ -104,7 +104,7 @@ def definitions() -> Iterator[tuple[str, float]]:
 
 
 def frame() -> Iterator[tuple[str, float]]:
-    """A session on the demo workspace: what is ours as a share of what is not."""
+    """A session on the demo workspace: llmc's own tokens relative to those of the content."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, opened(Path(folder) / "home") as service:
         tree = Path(folder) / "demo"
         shutil.copytree(DEMO, tree)
@@ -141,7 +141,7 @@ def mean_ndcg(corpora: list[Corpus], embedder: Embedder | None) -> float:
 
 
 def quoted() -> Iterator[tuple[str, float]]:
-    """How often a first reply has the answer."""
+    """How often a first reply contains the answer."""
     from bench.excerpts import measure
 
     for name, found in measure(trees.cache() / "packages").items():
@@ -149,8 +149,8 @@ def quoted() -> Iterator[tuple[str, float]]:
 
 
 def workload() -> Iterator[tuple[str, float]]:
-    """Our own scripts, without the tests that Django's runner would have to run first, and without the held-out set:
-    what a guard watches is soon tuned for."""
+    """Our own scripts, without tests that require Django's runner, and without the held-out set: a guarded figure soon
+    becomes a tuned one."""
     from bench.actors import ACTORS, LlmcInProcess
     from bench.tasks import tasks
     from bench.workload import run
@@ -171,7 +171,7 @@ def workload() -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def kept_indexes(*, fresh: bool) -> Iterator[None]:
-    """Those of other versions of llmc are removed."""
+    """Indexes of other versions of llmc are removed."""
     if fresh:
         with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as empty:
             os.environ[HOMES] = empty
@@ -185,7 +185,7 @@ def kept_indexes(*, fresh: bool) -> Iterator[None]:
 
 
 def compare(now: dict[str, float], before: dict[str, float]) -> list[str]:
-    """What became worse, or was never noted."""
+    """Figures that became worse, or that the baseline does not have."""
     told = []
     for name, value in now.items():
         rule = next(rule for word, rule in RULES.items() if name.startswith(word))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recipe", "indexed_at", "trees_in", "write_tree", "write_trees"]
 
-# What is larger is not indexed anyway, and snapshots of repositories may lack such objects.
+# Larger files are not indexed anyway, and snapshots of repositories may lack such objects.
 LARGEST_BLOB = 3_000_000
 REGULAR = (b"100644", b"100755")
 READY = "ready"  # marks a store or a tree that is complete
@@ -42,8 +42,8 @@ Recipe = tuple[str, str]  # (git directory, commit)
 
 
 def write_tree(recipe: Recipe, target: Path, neighbour: Path | None = None) -> Path:
-    """The files of a commit; a complete tree is reused. Missing objects are skipped. Files that `neighbour`, the tree
-    of another commit, holds with the same content are hard links to it: nothing ever writes into these trees."""
+    """The files of a commit; a complete tree is reused. Missing objects are skipped. Files with the same content in
+    `neighbour`, the tree of another commit, become hard links to it: nothing ever writes into these trees."""
     mark = _mark(target)
     if mark.exists():
         return target
@@ -73,7 +73,7 @@ def listed(folder: Path) -> list[dict[str, Any]]:
 
 
 def trees_in(folder: Path, repositories: Path) -> Iterator[tuple[dict[str, Any], Path]]:
-    """(row, tree) for each row of `folder/repos.json` that has a checkout called so in `repositories`."""
+    """(row, tree) for each row of `folder/repos.json` with a checkout of this name in `repositories`."""
     for row in listed(folder):
         if (repositories / row["name"]).is_dir():
             yield row, repositories / row["name"]
@@ -83,7 +83,8 @@ def trees_in(folder: Path, repositories: Path) -> Iterator[tuple[dict[str, Any],
 
 def write_trees(folder: Path, mirror: Path, target: Path) -> Iterator[tuple[dict[str, Any], Path]]:
     """(row, tree) for each row of `folder/repos.json` (`name`, `repo`, and `commit` or `revision`), from the git
-    directories `owner+name/repo` below `mirror`; complete trees are reused. What is missing is named on stderr."""
+    directories `owner+name/repo` below `mirror`; complete trees are reused. Missing repositories are reported on
+    stderr."""
     for row in listed(folder):
         git, commit = mirror / row["repo"].replace("/", "+") / "repo", row.get("commit") or row["revision"]
         try:

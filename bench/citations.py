@@ -42,7 +42,7 @@ class Reply:
 
 
 def cited_file(cited: str, paths: Sequence[str]) -> str:
-    """The file that a citation means; the citation itself if there is none."""
+    """The file that a citation refers to; the citation itself if there is none."""
     plain = cited.removeprefix("./").lstrip("/")
     exact = (path for path in paths if path == plain)
     ending = (path for path in paths if path.endswith(f"/{plain}"))
@@ -59,7 +59,7 @@ def figures(replies: Sequence[Reply]) -> dict[str, float]:
 
 
 def names(text: str, path: str) -> bool:
-    """Whether the text names a path, on a line of its own or with a line number, and not a longer one."""
+    """Whether the text names this path, on a line of its own or with a line number, and not a longer one."""
     return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-]|\.\w)", text) is not None
 
 

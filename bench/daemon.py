@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Daemon", "Usage", "children_cpu", "first_line"]
 
-# A reply can come before the daemon has put away what it took to make it.
+# A reply may arrive before the daemon has released the memory used for it.
 SETTLE_SECONDS = 0.2
 SAMPLE_SECONDS = 0.02
 
@@ -75,13 +75,13 @@ class Daemon:
         return self.cpu() + children_cpu() - before
 
     def anonymous_mb(self) -> float:
-        """Memory without the files that are mapped, which the kernel may drop."""
+        """Memory without mapped files, which the kernel may drop."""
         rows = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()
         return sum(int(row.split()[1]) for row in rows if row.startswith("Anonymous:")) / 1024
 
     @contextmanager
     def connected(self) -> Iterator[DaemonConnection]:
-        """A client that stays, as an MCP client does."""
+        """A client that stays connected, like an MCP client."""
         flags = [f"roots={json.dumps([str(root) for root in self.roots])}"]
         caller = Caller(Home(str(self.home)), self.environ, cwd=str(self.roots[0]), flags=flags)
         with caller.connect() as connection:
@@ -93,7 +93,7 @@ class Daemon:
 
 
 class Usage:
-    """CPU and peak memory of a process with all below it, and of the daemon of `home`, sampled."""
+    """CPU and peak memory of a process with its descendants, and of the daemon of `home`, sampled."""
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = str(home) if home else ""
@@ -106,7 +106,7 @@ class Usage:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """While the caller waits for commands to end."""
+        """Sampled while the caller waits for commands to end."""
         ended = threading.Event()
 
         def sample() -> None:
@@ -152,7 +152,7 @@ def children_cpu() -> float:
 
 
 def first_line(command: Sequence[str], cwd: Path, environ: dict[str, str]) -> tuple[float, int]:
-    """(seconds until the first line, number of lines) of a command whose output is read as it comes."""
+    """(seconds until the first line, number of lines) of a command whose output is read as it arrives."""
     began = time.monotonic()
     with subprocess.Popen(command, cwd=cwd, env=environ, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -43,7 +43,7 @@ WHOLE = 10
 
 
 class Bench:
-    """A service of this process, in a home of its own."""
+    """A service in this process, with its own home."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         (folder / "work").mkdir(parents=True)
@@ -84,7 +84,7 @@ def step(folder: Path) -> dict[str, float]:
 
 
 def slope_of(folder: Path, port: int) -> tuple[tuple[float, float], int]:
-    """Milliseconds for a round, of the clock and of this process's processors; and how many answers were wrong."""
+    """Wall-clock and CPU milliseconds per round, and the number of wrong answers."""
     command = {"command": sys.executable, "args": [TWIN, "good"]}
     rounds = {"short": SHORT, "long": LONG}
     entry = {"description": "A clerk.", "internal_tools": {"one": ["echo"], "two": ["echo"]}, "provider": "scripted"}
@@ -121,7 +121,7 @@ def slope(taken: dict[str, list[tuple[float, float]]], which: int) -> float:
 
 
 def request(port: int) -> float:
-    """Milliseconds of one request to the model, on a connection that is kept, as the libraries keep theirs."""
+    """Milliseconds for one request to the model, on a persistent connection as the libraries use."""
     connection = CONNECTIONS.setdefault(port, http.client.HTTPConnection("127.0.0.1", port))
     body = json.dumps({"model": STEP, "messages": [{"role": "user", "content": "x" * 2000}]})
     began = time.perf_counter()
@@ -134,7 +134,7 @@ CONNECTIONS: dict[int, http.client.HTTPConnection] = {}
 
 
 def pipe() -> float:
-    """Milliseconds of one call of the twin's tool, over its pipes; two of them run side by side in a round."""
+    """Milliseconds for one call of the stand-in server's tool over its pipes; a round runs two of them side by side."""
     with subprocess.Popen(
         [sys.executable, TWIN, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as twin:
@@ -155,7 +155,7 @@ def pipe() -> float:
 
 
 def definitions(folder: Path, commander: str) -> dict[str, Any]:
-    """Tokens of what a server lists, and of what a client is given for it."""
+    """Tokens of the definitions that a server lists, and of those that a client receives for it."""
     name = "desktop-commander"
     twin = {"command": sys.executable, "args": [TWIN, "many"]}
     entry = {"command": "node", "args": [commander]} if commander else twin

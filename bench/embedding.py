@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     Listed = dict[tuple[int, int], float]  # what recall gives: (document, chunk) → score
 
 RESAMPLES = 2_000
-# What `search` would read as a phrase, a filter or an exclusion; a sentence of documentation means none of them.
+# Characters that `search` would read as a phrase, a filter or an exclusion; in a sentence of documentation they are
+# plain text.
 SYNTAX = re.compile(r'"|(?<!\S)-|(?<=[A-Za-z]):(?!:|//)(?=\S)')
 
 
@@ -69,7 +70,7 @@ def vector_list(cosines: npt.NDArray[np.float32]) -> Listed:
 
 
 def fused(keyword: Sequence[Listed], scores: Scores | None, queries: Sequence[Query], texts: int) -> Scores:
-    """Both lists of each question as one; what is in neither scores nothing."""
+    """Both lists of each question as one; entries in neither score nothing."""
     total = np.zeros((len(queries), texts), dtype=np.float32)
     for number, query in enumerate(queries):
         vector = {} if scores is None else vector_list(scores[number])
@@ -80,7 +81,7 @@ def fused(keyword: Sequence[Listed], scores: Scores | None, queries: Sequence[Qu
 
 
 def ranks(scores: Scores, answers: Sequence[int]) -> npt.NDArray[np.int64]:
-    """The place of the right answer, 1 the best; an equal score counts against it by halves."""
+    """The rank of the right answer, 1 being the best; equal scores count half against it."""
     right = scores[np.arange(len(answers)), list(answers)][:, None]
     equal = (scores == right).sum(axis=1) - 1
     return np.asarray(1 + (scores > right).sum(axis=1) + equal // 2, dtype=np.int64)

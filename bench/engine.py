@@ -56,7 +56,7 @@ QUESTIONS = (
     'unable to recognize "deploy.yaml": no matches for kind "Deployment" in version "extensions/v1beta1"',
 )
 NEAREST = 200
-# What is measured → the goal on a quiet machine.
+# Measurement → goal on a quiet machine.
 GOALS = {
     "search_cpu_ms": "",
     "search_p50_ms": "≤ 15",
@@ -79,7 +79,7 @@ GOALS = {
 
 
 def questions(tree: Path, seed: int = 1, count: int = 120) -> list[str]:
-    """Questions in a person's words, names, and words of names of the tree; no two are the same."""
+    """Questions in a user's words, names, and words of names of the tree; no two are the same."""
     chance = random.Random(seed)
     names = vocabulary(tree, seed)[1]
     found = list(QUESTIONS)
@@ -117,14 +117,14 @@ class Engine:
         return psutil.Process(self.status()["daemon"]["pid"])
 
     def size(self) -> None:
-        """What is on disk, against the text that is indexed."""
+        """Size on disk relative to the indexed text."""
         (store,) = self.status()["stores"]
         disk = store["catalog_bytes"] + store["keyword_bytes"] + store["vector_bytes"]
         self.note(files=self.status()["roots"][0]["indexed"], chunks=store["chunks"])
         self.note(text_mb=store["text_bytes"] / 1e6, index_to_text=disk / store["text_bytes"])
 
     def cold_start(self, times: int = 5) -> None:
-        """From `llmc search` without a daemon to its answer: the command, the daemon and the index open in it."""
+        """From `llmc search` without a daemon to its answer: the command, the daemon and opening the index."""
         seconds, cpu = [], []
         for number in range(times):
             self.llmc("stop", "--quiet")
@@ -136,7 +136,7 @@ class Engine:
         self.note(cold_start_daemon_cpu_seconds=min(cpu))
 
     def searches(self, asked: list[str]) -> None:
-        """Each question once, over stdio, as an MCP client asks: relay, socket, SDK, search, redaction, JSON. The first
+        """Each question once, over stdio like an MCP client: relay, socket, SDK, search, redaction, JSON. The first
         twelve warm the daemon up. CPU is that of the daemon over all of them."""
         peer = Peer([*PYTHON, "-m", "llmc", "serve"], self.environ, str(self.tree))
         peer.greet()
@@ -153,7 +153,7 @@ class Engine:
         self.note(search_best_tenth_ms=percentile(taken, 10), searches=len(taken))
 
     def idle(self, rest: float = 75.0, seconds: float = 60.0) -> None:
-        """Memory of all processes and CPU when nobody asks, after the daemon has released what it can."""
+        """Memory of all processes and CPU while idle, after the daemon has released what it can."""
         process = self.daemon()
         time.sleep(rest)
         before = sum(process.cpu_times()[:2])

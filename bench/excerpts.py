@@ -59,7 +59,7 @@ _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The first sentence of what is said of a function, where the function stands, and where its docstring."""
+    """The first sentence of a function's documentation, with the place of the function and of its docstring."""
 
     path: str
     text: str
@@ -120,7 +120,7 @@ def first_sentence(said: str) -> str:
 
 
 def documented(drawn: Sequence[Sentence], seed: str) -> list[Question]:
-    """A third of the words of each is left out."""
+    """A third of the words of each question is left out."""
     chance = random.Random(seed)
     found = []
     for one in drawn:
@@ -131,7 +131,7 @@ def documented(drawn: Sequence[Sentence], seed: str) -> list[Question]:
 
 
 def undocumented(drawn: Sequence[Sentence], folder: Path) -> list[Question]:
-    """The docstrings are taken out of the files in `folder`, and what was below them moves up."""
+    """The docstrings are removed from the files in `folder`; the lines below them move up."""
     by_path: dict[str, list[Sentence]] = defaultdict(list)
     for one in drawn:
         by_path[one.path].append(one)
@@ -155,7 +155,7 @@ def ask_all(folder: Path, questions: Sequence[Question], home: Path) -> list[Tol
 
 
 def ask(workspace: Workspace, question: Question) -> Told:
-    """The reply of the tool, before it is written down: what is quoted of which file."""
+    """The reply of the tool before rendering: the lines quoted from each file."""
     found = run_search(workspace.views(), SearchRequest(question.text, room=search.ROOM))
     result = replace(found, files=search.near_enough(found, is_report=False))
     quoted = lines_quoted(result)

@@ -35,8 +35,8 @@ OF_FOCUS = "report"  # the half that `bench.focus` measures
 
 
 def fetch(*, peers: bool) -> bool:
-    """Whether everything is there now."""
-    outcomes = [done(name, act) for name, act in steps(peers=peers)]  # all of them, though one fails
+    """Whether everything is available now."""
+    outcomes = [done(name, act) for name, act in steps(peers=peers)]  # all of them, even if one fails
     return all(outcomes)
 
 

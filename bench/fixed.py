@@ -44,7 +44,7 @@ def counted(tools: list[dict[str, Any]], instructions: str) -> dict[str, int]:
 
 
 def shown(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a client shows its model of each definition."""
+    """Each definition as clients show it to their model."""
     return [{key: tool[key] for key in SHOWN if key in tool} for tool in tools]
 
 
@@ -53,7 +53,7 @@ def compact(value: object) -> str:
 
 
 def ours(profile: str, scratch: Path, *settings: str, repo: Path = DEMO) -> Server:
-    """`llmc serve` with a home of its own and no daemon that stays."""
+    """`llmc serve` with its own home and a daemon that ends with it."""
     flags = [part for one in settings for part in ("--set", one)]
     command = [sys.executable, "-P", "-m", "llmc", "serve", "--no-daemon", "--profile", profile, *flags]
     return Server(command, cwd=repo, environ=at_home(scratch, repo))
@@ -71,7 +71,7 @@ def at_home(scratch: Path, root: Path) -> dict[str, str]:
 
 
 def measure(peers: tuple[Peer, ...] = PEERS) -> list[dict[str, Any]]:
-    """A row for each server; one that cannot run has `problem` and no figures."""
+    """One row per server; a server that cannot run has `problem` and no figures."""
     rows = [row(f"llmc {name}", "this checkout", lambda scratch, name=name: ours(name, scratch)) for name in PROFILES]
     for peer in peers if are_allowed() else ():
         print(f"  {peer.name} {peer.version}", file=sys.stderr, flush=True)
@@ -82,7 +82,7 @@ def measure(peers: tuple[Peer, ...] = PEERS) -> list[dict[str, Any]]:
 
 
 def repository(scratch: Path) -> Path:
-    """A copy of the demo workspace with a history, which some ask for; some write into it."""
+    """A copy of the demo workspace with a history, which some servers require; some write into it."""
     target = scratch / "demo"
     shutil.copytree(DEMO, target)
     trees.commit(target)

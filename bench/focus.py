@@ -43,7 +43,7 @@ __all__ = ["Case", "cases", "kept_share"]
 LIST = Path(__file__).with_name("focus_packages.tsv")
 SHORTEST, LONGEST = 500, 3_000  # lines of a file
 LEAST_LINES = 4  # of a function
-LARGEST_SHARE = 0.12  # of a file's tokens that the function may have: what is larger cannot be kept within 15 %
+LARGEST_SHARE = 0.12  # share of a file's tokens that the function may have: a larger one cannot be kept within 15 %
 OF_FILE, OF_PACKAGE = 3, 60
 SUFFIXES = {".py", ".js", ".ts", ".rs", ".go", ".java", ".c"}
 DROPPED = re.compile(r"(^|/)(t|tests?|testing|vendor|node_modules|build|dist|_vendor|docs?|examples?|locale)(/|$)")
@@ -73,7 +73,7 @@ class Documented:
 
 
 def cases(folder: Path, package: str, *, documented: bool = False) -> list[Case]:
-    """`documented`: the function keeps its documentation, as in a file that somebody really reads."""
+    """`documented`: the function keeps its documentation, as in a real file."""
     draw = random.Random(package)
     found: list[Case] = []
     for path in sorted(folder.rglob("*")):
@@ -102,7 +102,7 @@ def of_text(path: str, text: str, draw: random.Random, *, documented: bool = Fal
 
 
 def is_question(sentence: str) -> bool:
-    """Whether somebody could ask this: four words that say something, and nothing that only the place explains."""
+    """Whether a user could ask this: at least four informative words, and nothing that only the context explains."""
     words = [word for word in query_words(sentence) if not word.stop]
     return len(words) >= TELLING_WORDS and not NOT_ASKED.search(sentence)
 
@@ -115,7 +115,7 @@ NOT_ASKED = re.compile(
 
 
 def as_typed(sentence: str, draw: random.Random) -> str:
-    """The sentence as somebody would type it: some words gone, the rest in any order."""
+    """The sentence as a user might type it: some words missing, the rest in any order."""
     words = [word for word in sentence.lower().split() if word not in STOP_WORDS]
     kept = [word for word in words if draw.random() < KEPT_WORDS] if len(words) > TELLING_WORDS else words
     draw.shuffle(kept)
@@ -123,7 +123,7 @@ def as_typed(sentence: str, draw: random.Random) -> str:
 
 
 def plain(comment: str) -> str:
-    """A comment without its signs."""
+    """A comment without its delimiters."""
     return re.sub(r"(?m)^\s*(///?!?|/\*[*!]*|\*+/|\*+|#+)\s?|\s*\*+/\s*$", "", comment).strip()
 
 
@@ -156,7 +156,7 @@ def of_python(text: str) -> Iterator[Documented]:
 
 
 def blocks_of(case: Case) -> list[Block]:
-    """What the catalog would say of this text."""
+    """The blocks that the catalog would have for this text."""
     text = "\n".join(case.lines)
     marks = outline(language_of(case.path, text), text).marks
     return [
@@ -171,7 +171,7 @@ SMALL = frozenset({"constant", "variable", "field", "property", "parameter"})
 
 
 def kept_share(lines: Sequence[str], kept: list[int]) -> float:
-    """What the reply costs against the file, both in tokens: each run has its first number, each gap a mark."""
+    """Tokens of the reply relative to the file: each run has its first number, each gap a mark."""
     paid, last = 0, 0
     for number in kept:
         line = lines[number - 1]

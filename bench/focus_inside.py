@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InsideCase", "cases_of"]
 
-SHORTEST, LONGEST = 150, 5_000  # lines of a file: 15 % of less is not worth a question
+SHORTEST, LONGEST = 150, 5_000  # lines of a file: saving 15 % of fewer is not worth a question
 SHORTEST_FUNCTION = 40  # lines of a function that is read alone
 OF_FILE, OF_CHECKOUT = 3, 150
 FEWEST_WORDS, MOST_WORDS = 5, 40
@@ -117,7 +117,7 @@ def shown_text(
 
 
 def comments(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Runs of lines that are nothing but a comment, from 1; a file's licence is never inside a function."""
+    """Runs of comment-only lines, from 1; a file's licence is never inside a function."""
     first = 0
     for number, line in enumerate([*lines, ""], 1):
         if COMMENT.match(line):

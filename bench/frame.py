@@ -63,11 +63,11 @@ class Told:
     call: str
     tokens: int
     frame: int
-    kind: str  # whole, cut, or known: what the session has already is only named
+    kind: str  # whole, cut, or known: content that the session has already is only named
 
 
 def workload(workspace: Workspace, handles: Handles) -> list[Told]:
-    """A session; the files that it reads are those that its questions found."""
+    """A session; it reads the files that its questions found."""
     session, told = ConnectedSession("bench"), []
 
     def ask(name: str, /, **args: Any) -> Reply:
@@ -138,7 +138,7 @@ def milliseconds(act: Callable[[int], object], times: int = TIMES) -> tuple[floa
 
 
 def redaction_speed(folder: Path) -> float:
-    """MB in a second of CPU, over source code, warm."""
+    """MB per second of CPU, over source code, warm."""
     texts: list[tuple[str, str]] = []
     size = 0
     for path in sorted(folder.rglob("*.py")) + sorted(folder.rglob("*.go")):

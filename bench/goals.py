@@ -1,6 +1,6 @@
-"""What was llmc to reach, and has it? The goals that were set before it was built, beside the figures of a run.
+"""The goals that were set before llmc was built, beside the figures of a run.
 
-A goal that is missed stays in the list; what a run did not measure is left out of it.
+A missed goal stays in the list; goals that a run did not measure are omitted from its table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SETS = {"A": "tuned", "A later": "held out until looked at", "A held out": "held
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """`better` is whether more or less of it is."""
+    """`better` says whether more or less is better."""
 
     question: str
     better: str

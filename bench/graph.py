@@ -72,9 +72,10 @@ class Score:
 
 
 def implemented(graph: Graph, truth: Truth, under: str) -> dict[str, Any]:
-    """Precision and recall of `impls` over every definition that the index names as implemented.
+    """Precision and recall of `impls` over every definition that the index lists as implemented.
 
-    Of ours those count whose other end the index knows as well."""
+    Only our edges whose other end is in the index count.
+    """
     wanted = closed(set(truth.implementations))
     bases = {base for _, base in wanted}
     told = set()
@@ -93,7 +94,7 @@ def implemented(graph: Graph, truth: Truth, under: str) -> dict[str, Any]:
 
 
 def closed(pairs: set[Pair]) -> set[Pair]:
-    """With the bases of bases: some indexers name direct ones alone."""
+    """With the bases of bases: some indexers list only direct ones."""
     above: dict[GraphNode, set[GraphNode]] = defaultdict(set)
     for one, base in pairs:
         above[one].add(base)
@@ -130,7 +131,7 @@ class Attribution:
 
 @dataclass
 class Truth:
-    """What the index has: `defined` are the definitions that it names."""
+    """The contents of the index: `defined` are the definitions that it lists."""
 
     defined: set[GraphNode] = field(default_factory=set)
     edges: dict[Pair, str] = field(default_factory=dict)
@@ -180,7 +181,7 @@ def add_edges(project: Project, document: ScipDocument, defined: dict[str, Graph
 
 
 def made(project: Project, node: GraphNode) -> GraphNode:
-    """A constructor counts as its type: indexers differ in which of the two a call names."""
+    """A constructor counts as its type: indexers differ in which of the two a call refers to."""
     owner = node.qualified.rpartition(".")[0]
     is_constructor = (
         node.name in {"constructor", "__init__"} and kind_of(project, GraphNode(node.doc, owner)) in TYPE_KINDS
@@ -243,7 +244,7 @@ def compare(tree: Path, scip: Path, under: str = "") -> tuple[Score, Project, di
 
 
 def compare_all(folder: Path, mirror: Path) -> dict[str, dict[str, Any]]:
-    """By repository; what cannot be compared is there with the reason. Trees are kept for the next run."""
+    """By repository; one that cannot be compared is listed with the reason. Trees are kept for the next run."""
     found: dict[str, dict[str, Any]] = {}
     for repo, tree in write_trees(folder, mirror, cache() / "checkouts"):
         name, scip = repo["name"], folder / f"{repo['name']}.scip"

@@ -36,9 +36,9 @@ CLASSES = {
 }
 RG_OPTIONS = ("--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "-g", "!.git")
 TIMES = 3
-# What redaction and visible characters leave in a line.
+# Text that redaction and the marking of hidden characters leave in a line.
 CHANGED = (b"[redacted:", b"\\u", b"\\x", b"\\0", b"\\e")
-# What ripgrep says in place of a line.
+# Messages that ripgrep prints in place of a line.
 OF_BINARY = re.compile(rb": (?:WARNING: stopped searching binary file|binary file matches)")
 
 
@@ -52,7 +52,7 @@ def lines_of(command: list[str], daemon: Daemon) -> Counter[bytes]:
 
 
 def is_equal(ours: Counter[bytes], theirs: Counter[bytes]) -> bool:
-    """Whether both have the same lines, but for those that llmc redacts, makes visible or denies."""
+    """Whether both print the same lines, except those that llmc redacts, marks or denies."""
     changed = {place_of(line) for line in ours - theirs}
     missing = [line for line in theirs - ours if place_of(line) not in changed and not OF_BINARY.search(line)]
     return all(Denylist().denies(line.partition(b":")[0].decode("utf-8", "replace")) for line in missing) and all(

@@ -40,12 +40,12 @@ IDENTITY = {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "bench"), ("EMAIL", "bench@example.org"))
 }
-FIRST_DAY = 1_749_000_000  # any fixed time: commits are named by it
+FIRST_DAY = 1_749_000_000  # any fixed time: commit ids depend on it
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """`names` are what a script may say in braces: `{python}`, which can run the tests of the tree with the faults."""
+    """`names` are the placeholders of scripts: `{python}` can run the tests of the tree with the faults."""
 
     name: str
     folder: Path
@@ -68,7 +68,7 @@ def ground(name: str) -> Ground:
 
 
 def broken(target: Path) -> Ground:
-    """Django with the faults, and the log beside its sources."""
+    """Django with the faults, and the log next to its sources."""
     if not target.exists():
         faulty(ground("django").folder, target)
     python = runner(target)
@@ -106,7 +106,7 @@ def copy(source: Path, target: Path, *, without: str = "") -> None:
 
 
 def faulty(source: Path, target: Path) -> None:
-    """One fault in each of two modules; a fault that no longer fits is an error here and not a strange result later."""
+    """One fault in each of two modules; a fault that no longer applies is an error here, not a strange result later."""
     making = target.with_name("broken.making")
     shutil.rmtree(making, ignore_errors=True)
     shutil.copytree(source, making, symlinks=True, ignore=shutil.ignore_patterns(".git"))
@@ -120,7 +120,7 @@ def faulty(source: Path, target: Path) -> None:
 
 
 def runner(tree: Path) -> Path:
-    """A Python that has this tree's Django, apart from ours."""
+    """A Python with this tree's Django, separate from ours."""
     folder = trees.cache() / "servers" / "django-runner"
     python = folder / "bin" / "python"
     if not (folder / ".ready").exists():

@@ -60,14 +60,14 @@ SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """One package: its definitions as the indexer has them, and who answers which question."""
+    """One package: its definitions as indexed, and which of them answers which question."""
 
     package: str
     language: str
     documents: list[Document]
     texts: list[str]  # what a model sees of each
     questions: list[str]
-    typed: list[str]  # the same questions as somebody would type them
+    typed: list[str]  # the same questions as a user might type them
     answers: list[int]
 
 
@@ -81,7 +81,7 @@ def held_out(corpus: Path, split: str) -> Iterator[HeldOut]:
 
 
 def _distinct(found: list[Definition]) -> list[Definition]:
-    """Three lines at least, and each text once: an answer that is there twice cannot be ranked."""
+    """Three lines at least, and each text once: an answer that occurs twice cannot be ranked."""
     return list({d.code: d for d in found if d.code.count("\n") >= 3}.values())
 
 
@@ -102,7 +102,7 @@ def _set(package: str, language: str, found: list[Definition]) -> HeldOut:
 
 
 def _document(definition: Definition) -> Document:
-    """A member says in its capsule where it belongs, as in the indexer; a function of its own has none."""
+    """The capsule of a member says where it belongs, as in the indexer; a plain function has none."""
     code, lines = definition.code, definition.code.count("\n") + 1
     capsule = definition.name if "." in definition.name else ""
     chunk = Chunk(0, 1, lines, "function", definition.name, code, capsule)

@@ -1,7 +1,7 @@
-"""Indexes that several measurements share: a state folder for each tree, filled by the first that needs it.
+"""Indexes shared by several measurements: a state folder for each tree, filled by the first that needs it.
 
-`LLMC_BENCH_HOMES` names the folder for them. A whole run has one of its own, the regression check one for each version
-of llmc's code; a measurement that is started by itself makes its index from nothing.
+`LLMC_BENCH_HOMES` is the folder for them. A whole run has its own, the regression check one for each version of llmc's
+code; a measurement started by itself builds its index from scratch.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ HOMES = "LLMC_BENCH_HOMES"
 
 @contextmanager
 def home_of(tree: Path) -> Iterator[Path]:
-    """For one measurement at a time. Whoever uses it indexes the tree: what is there already takes no time. Beside it
-    is room for what belongs to the tree."""
+    """For one measurement at a time, which indexes the tree; that takes no time if the index exists. Other files of
+    the tree may be stored next to it."""
     if not (folder := os.environ.get(HOMES)):
         with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as fresh:
             yield made(Path(fresh) / "home")
@@ -45,7 +45,7 @@ def made(folder: Path) -> Path:
 
 
 def fingerprint() -> str:
-    """Changes with any file of the installed llmc, and so with what an index may contain."""
+    """Changes with any file of the installed llmc, and so with the possible content of an index."""
     top = Path(llmc.__file__).parent
     found = blake2b(digest_size=8)
     for path in sorted(top.rglob("*")):

@@ -50,7 +50,8 @@ class Bench:
 
 
 def full_build(bench: Bench) -> None:
-    """From nothing to everything searchable, vectors included, by the command a user types; the daemon starts too."""
+    """From nothing to everything searchable, vectors included, by the command that a user types; the daemon starts
+    too."""
     usage = Usage(bench.daemon.home)
     started = time.monotonic()
     with usage.watching():
@@ -74,7 +75,7 @@ def full_build(bench: Bench) -> None:
 
 
 def stages(bench: Bench) -> dict[str, float]:
-    """CPU seconds by stage, as the worker told the log."""
+    """CPU seconds by stage, from the worker's log."""
     lines = (bench.daemon.home / "logs" / "daemon.log").read_text("utf-8").splitlines()
     told = [json.loads(line) for line in lines if '"cpu_seconds"' in line]
     return {f"build_cpu_{name}": seconds for name, seconds in told[-1]["cpu_seconds"].items()} if told else {}
@@ -91,7 +92,7 @@ def nothing_changed(bench: Bench) -> None:
 
 
 def second_work_tree(bench: Bench) -> None:
-    """The first and the second work tree of one repository, each by `llmc index --once` with a warm daemon."""
+    """The first and the second work tree of one repository, each with `llmc index --once` and a warm daemon."""
     main, second = bench.scratch / "git", bench.scratch / "second"
     subprocess.run(["git", "worktree", "add", "-q", str(second)], cwd=main, check=True, capture_output=True)
     first = timed(lambda: bench.index(main))
@@ -100,7 +101,7 @@ def second_work_tree(bench: Bench) -> None:
 
 
 def save_to_searchable(bench: Bench, saves: int = 40) -> None:
-    """From the end of a save until `status` reports it committed; asked with a unique word, through the warm daemon."""
+    """From the end of a save until `status` reports it committed, with a unique word, through the warm daemon."""
     target = bench.tree / "llmc_bench_save.py"
     seconds = []
     try:
@@ -125,7 +126,7 @@ def hits(connection: Any, word: str) -> bool:
 
 
 def idle(bench: Bench, seconds: float = 30.0) -> None:
-    """CPU and memory of the daemon when nobody asks and nothing changes."""
+    """CPU and memory of the daemon without calls and changes."""
     time.sleep(2)
     before = bench.daemon.cpu()
     time.sleep(seconds)

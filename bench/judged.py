@@ -1,4 +1,4 @@
-"""Judged queries: which repository, what is asked, which files are right. Two sources, one form.
+"""Judged queries: the repository, the query, and the relevant files. Two sources, one form.
 
 *Golden*: `data/golden/queries.tsv` over the packages of `data/golden/packages.tsv`. *Judged*: a folder with
 `repos.json` and `annotations/NAME.json`, and a checkout of each repository.
@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`wanted` are root-relative paths, each as right as the other."""
+    """`wanted` are paths relative to the root; all are equally relevant."""
 
     text: str
     kind: str

@@ -26,11 +26,11 @@ from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
 
 __all__ = ["measure"]
 
-LIMIT_MS = 1.0  # what the plan allows
+LIMIT_MS = 1.0  # the budget of the design
 
 
 def measure(calls: int = 20_000) -> dict[str, Any]:
-    """Milliseconds for a call; the time of `stats` over all of them."""
+    """Milliseconds for a call, and the time of `stats` over all of them."""
     text = "\n".join(f" {number} return estimate(parcel, depot[{number}])" for number in range(120))
     weigh(text)  # the table of tokens is loaded with the first
     started = time.perf_counter()
@@ -71,7 +71,7 @@ def measure(calls: int = 20_000) -> dict[str, Any]:
 
 
 def sizing() -> float:
-    """Seconds to add up the largest envelope that a grep with a budget makes."""
+    """Seconds to add up the largest envelope that a grep with a budget produces."""
     rows = [Item((Row("    return estimate(parcel, depot)", number),)) for number in range(1, 41)]
     envelope = Envelope(
         "grep", "2,000 matches", tuple(Group(f"src/depot/file_{at}.py", tuple(rows)) for at in range(50))

@@ -75,7 +75,7 @@ def instances(data: Path) -> list[Instance]:
 
 
 def sample(known: Sequence[Instance], most: int | None) -> list[Instance]:
-    """At most so many of each repository, the same ones every time."""
+    """At most this many of each repository, always the same ones."""
     found: dict[str, list[Instance]] = {}
     for one in sorted(known, key=lambda one: blake2b(one.id.encode()).hexdigest()):
         found.setdefault(one.repo, []).append(one)
@@ -85,8 +85,8 @@ def sample(known: Sequence[Instance], most: int | None) -> list[Instance]:
 def views(
     wanted: Iterable[Instance], mirror: Path, kept: Path, embedder: Embedder | None
 ) -> Iterator[tuple[Instance, View]]:
-    """Each instance with its indexed tree; instances of one repository in order of their numbers, which is that of
-    their commits or near it."""
+    """Each instance with its indexed tree; instances of a repository in order of their numbers, roughly that of their
+    commits."""
     last: dict[str, tuple[Path, Path]] = {}
     for one in sorted(wanted, key=lambda one: (one.repo, int(one.id.rpartition("-")[2]))):
         name = one.repo.replace("/", "+")

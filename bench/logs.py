@@ -64,7 +64,7 @@ def measure(runner: str) -> Figure:
 
 
 def told(output: str, folder: Path) -> str:
-    """What `te` shows of it, but for the line of the handle."""
+    """The summary that `te` shows, without the line of the handle."""
     lines = as_shown(output)
     summary = summarise(lines, exit_code=1, relative=lambda path: path.removeprefix(f"{folder}/"))
     return render(Envelope("te", " · ".join(("exit 1", *summary.words)), summary.groups))

@@ -35,7 +35,7 @@ NAME = re.compile(
 )
 SOURCES = {".py", ".ts", ".go", ".rs", ".java", ".js", ".rb", ".php"}
 SAMPLES = 8
-# Of a hundred calls. Dense in graph tools, which keep most.
+# Per hundred calls. Many of them are graph tools, which cache most.
 MIX = {"search": 30, "grep": 22, "read": 14, "refs": 8, "callers": 8, "calls": 6, "outline": 5, "find": 4, "context": 3}
 
 
@@ -99,7 +99,7 @@ def measure(trees: list[Path], home: Path, calls: int, idle: float, seed: int) -
     with ExitStack() as stack:
         for tree in trees:
             llmc("index", "--once", "--quiet", cwd=tree)
-        llmc("stop", "--quiet", cwd=trees[0])  # what building took is no matter of this measurement
+        llmc("stop", "--quiet", cwd=trees[0])  # memory used for building does not count here
         connections = [stack.enter_context(caller(tree).connect()) for tree in trees]
         asked = [vocabulary(tree, seed) for tree in trees]
         chance = random.Random(seed)

@@ -42,7 +42,7 @@ def read_list(path: Path) -> list[Package]:
 
 
 def unpacked(package: Package, folder: Path) -> Path:
-    """The folder with the package's files, fetched if it is not there. A wrong hash is an error, never a corpus."""
+    """The folder with the package's files, fetched if it does not exist. A wrong hash is an error."""
     target = folder / f"{package.name}-{package.version}"
     if target.is_dir():
         return target
@@ -59,7 +59,7 @@ def unpacked(package: Package, folder: Path) -> Path:
 
 
 def _from_pip(package: Package) -> bytes:
-    """Straight from the index: `pip download` would build the package to learn its dependencies."""
+    """Straight from the package index: `pip download` would build the package to determine its dependencies."""
     from pip._internal.models.index import PyPI
 
     page = f"{os.environ.get('PIP_INDEX_URL', PyPI.simple_url).rstrip('/')}/{package.package}/"

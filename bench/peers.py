@@ -195,7 +195,7 @@ def codegraph_ranks(corpus: Corpus) -> list[Ranked]:
 
 
 def explored(program: str, tree: Path, question: str) -> Ranked:
-    """Files that are quoted have a heading; the others are mentioned."""
+    """Quoted files have a heading; the others are mentioned."""
     _, said = run([program, "explore", question], tree)
     names = [*re.findall(r"\*\*`([^`\n]+)`\*\*", said), *re.findall(r"[\w./-]+\.\w+", said)]
     return [name for name in dict.fromkeys(names) if (tree / name).is_file()], count(said)
@@ -218,8 +218,8 @@ def by_words(folder: Path, question: str) -> list[str]:
 def run(
     command: list[str], cwd: Path, *, said: str = "", environ: dict[str, str] | None = None, home: Path | None = None
 ) -> tuple[Cost, str]:
-    """Into a file and not a pipe: processes that a peer leaves behind hold a pipe open. They end with it. Everything
-    below the command counts, and the daemon of `home`."""
+    """Output goes to a file, since processes that a peer leaves behind would hold a pipe open; they end with it. The
+    usage of all descendants counts, and that of the daemon of `home`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("LLMC_")} | QUIET
     usage = Usage(home)
     with TemporaryFile("w+") as output, TemporaryFile("w+") as given:

@@ -74,7 +74,7 @@ def registry_in(folder: Path) -> AgentRegistry:
 
 
 def topics(workspace: Workspace, seed: int) -> Iterator[str]:
-    """Names that the tree defines, no two alike."""
+    """Names defined in the tree, no two alike."""
     writer_thread = workspace.registry.writer_thread(workspace.root_indexes[0])
     paths = sorted(set(writer_thread.store.catalog.places(workspace.root_indexes[0].root.id).values()))
     words = sorted({Path(path).stem.replace("_", " ") for path in paths})
@@ -83,7 +83,7 @@ def topics(workspace: Workspace, seed: int) -> Iterator[str]:
 
 
 def overrun(registry: AgentRegistry, workspace: Workspace) -> float:
-    """A worker was ended by the last one: the next is started by a script that does nothing."""
+    """The last script ended a worker; starting the next one is not part of the measurement."""
     registry.describe("lua")
     registry.resolve(workspace, "lua", {"topic": "warm"})
     began = time.perf_counter()

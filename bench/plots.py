@@ -85,7 +85,7 @@ def bars(target: Path, title: str, values: dict[str, float]) -> None:
     colours = [OURS if name.startswith("llmc") else THEIRS for name, _ in ordered]
     drawn = axes.barh([name for name, _ in ordered], [value for _, value in ordered], color=colours)
     axes.bar_label(drawn, labels=[f"{value:,.0f}" for _, value in ordered], padding=3)
-    axes.set_xlabel("o200k tokens")  # from zero: on another scale the length of a bar would say nothing
+    axes.set_xlabel("o200k tokens")  # from zero: on another scale the length of a bar would be misleading
     axes.set_title(title, fontsize=10)
     axes.margins(x=0.12)
     save(figure, target)

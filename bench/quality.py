@@ -56,7 +56,7 @@ class Answer:
     corpus: str
     question: Question
     ranks: tuple[int | None, ...]  # of each wanted file, from 1
-    tokens: int | None  # read until the first right place, its own included; None if not found or not counted
+    tokens: int | None  # tokens up to and including the first right place; None if not found or not counted
     seconds: float  # of CPU
 
     @property
@@ -78,7 +78,7 @@ def _answer(name: str, question: Question, view: View, off: frozenset[str], *, t
 
 
 def _tokens(result: SearchResult, question: Question) -> int | None:
-    """What a model reads when it is given the best place of each file in turn."""
+    """The tokens that a model reads when it receives the best place of each file in turn."""
     spent = 0
     for file in result.files:
         spent += count(f"{file.path}:{file.hits[0].start_line}\n{file.hits[0].text}\n")
@@ -125,7 +125,7 @@ def by(answers: Sequence[Answer], key: Callable[[Answer], str]) -> dict[str, dic
 
 
 def rank_rows(answers: Sequence[Answer]) -> list[str]:
-    """One line for each wanted place, `-` where it is not among the first ten."""
+    """One line for each wanted place; `-` if it is not among the first ten."""
     return [
         f"{answer.corpus}\t{headline(answer.question.text)}\t{path}\t{rank or '-'}"
         for answer in answers
@@ -144,7 +144,7 @@ def run(corpora: Sequence[Corpus], views: Sequence[View], off: frozenset[str] = 
 
 
 def views_of(corpora: Sequence[Corpus], stores: Path, embedder: Embedder | None, *, source: bool) -> list[View]:
-    """Each corpus in a store that is kept: the whole of it, or the folder that the public benchmark indexes."""
+    """Each corpus in a persistent store: the whole of it, or the folder that the public benchmark indexes."""
     kept = stores / ("source" if source else "whole")
     return [
         indexed_at(

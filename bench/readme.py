@@ -27,7 +27,7 @@ COMMANDS = {part.name: part.command for part in parts_of(list(SUITES))}
 
 
 def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """(question, llmc, compared to, part of the run)."""
+    """(question, llmc, comparison, part of the run)."""
     raw = found["raw"]
     yield from of_trials(raw.get("trials", ()))
     servers = {row["server"]: row for row in raw.get("fixed", ()) if "fixed" in row}
@@ -43,7 +43,7 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def of_trials(arms: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
-    """Real agents, the skilled ones with rg and sed first: what was read until everything was answered."""
+    """Real agents, experienced ones with rg and sed first: the tokens read until everything was answered."""
     for arm, how in ((OURS, "commands"), ("mcp", "MCP, definitions included")):
         own = {one["trial"]: one for one in arms if one["arm"] == arm}
         plain = {one["trial"]: one for one in arms if one["arm"] == "plain" and one["trial"] in own}
@@ -67,7 +67,7 @@ def summed(trials: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def of_workload(answers: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
-    """Scripted tasks: against a skilled plain arm first, then against the most frugal use of a peer."""
+    """Scripted tasks: compared with a skilled plain arm first, then with the most frugal use of a peer."""
     if OURS not in answers:
         return
     own = answers[OURS]
@@ -110,7 +110,7 @@ def of_build(build: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, 
 
 
 def put(readme: Path, found: dict[str, Any], run: str) -> bool:
-    """Whether README.md has the marks, and now the table between them."""
+    """Whether README.md has the marks; if so, the table between them is replaced."""
     text = readme.read_text("utf-8")
     start, end = map(re.escape, MARKS)
     made = "\n".join((MARKS[0], "", *block(found, run), "", MARKS[1]))

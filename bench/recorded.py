@@ -79,7 +79,7 @@ def questions(tree: Path, seed: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def commands(tree: Path, seed: int) -> list[list[str]]:
-    """The same as a person types it, every third, and what only the command line has."""
+    """Every third call as a command line, and calls that only the command line has."""
     found = []
     for name, args in questions(tree, seed)[::3]:
         words = [str(word) for value in args.values() for word in (value if isinstance(value, list) else [value])]
@@ -194,7 +194,7 @@ def record() -> dict[str, Any]:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> int:
-    """How many calls have other facts; their texts are shown."""
+    """The number of calls whose facts differ; their texts are printed."""
     changed = [name for name in before if facts_of(before[name]) != facts_of(after.get(name, {}))]
     worded = [name for name in before if name not in changed and before[name]["text"] != after[name]["text"]]
     for title, names in (("other facts", changed), ("other wording only", worded)):

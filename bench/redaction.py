@@ -26,7 +26,7 @@ __all__ = ["damage", "main", "missed", "speed"]
 
 
 def missed(cases: list[Case]) -> list[Case]:
-    """The cases in which a secret, or its telling half, can still be read."""
+    """The cases in which a secret, or its revealing half, can still be read."""
     return [case for case in cases if any(left(case, secret) for secret in case.secrets)]
 
 

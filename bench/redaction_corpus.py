@@ -42,7 +42,7 @@ def draw(rng: random.Random, alphabet: str, length: int) -> str:
 
 
 def known(seed: int, rounds: int = 6) -> list[Case]:
-    """Formats of their own, each in a random line of a random kind of file."""
+    """Secrets with formats of their own, each in a random line of a random kind of file."""
     rng = random.Random(seed)
     cases = []
     for _ in range(rounds):
@@ -75,14 +75,14 @@ ALPHABETS = {
 
 
 def filled(rng: random.Random, blank: str) -> str:
-    """A letter for the alphabet, then how many."""
+    """A letter for the alphabet, then the number of characters."""
     if blank == "uuid":
         return str(uuid.UUID(int=rng.getrandbits(128)))
     return draw(rng, ALPHABETS[blank[0]], int(blank[1:]))
 
 
 def form(pattern: str) -> Callable[[random.Random], str]:
-    """`ghp_{A36}`: its blanks are filled with new characters each time."""
+    """`ghp_{A36}`: its placeholders are filled with new characters each time."""
 
     def make(rng: random.Random) -> str:
         done, rest = "", pattern

@@ -22,7 +22,7 @@ __all__ = ["gathered", "summary", "table", "write"]
 
 
 def write(run: Path) -> dict[str, Any]:
-    """The report of a run; returns what it says."""
+    """The report of a run; returns its text."""
     found = gathered(run / "raw")
     (run / "figures.json").write_text(json.dumps(found, indent=1, default=str) + "\n", "utf-8")
     (run / "summary.md").write_text("\n".join(summary(found)) + "\n", "utf-8")
@@ -175,7 +175,7 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
 
 
 def with_and_without_texts(halves: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
-    """What was asked for as a text costs everybody as much as it is long."""
+    """A request for a text as such costs every actor as much as the text is long."""
     rows = [
         [f"{words}, against {name}", one["tasks"], one["tokens"], actors[OURS]["tokens"], one["to llmc"]]
         for half, words in (("text", "a text as such"), ("others", "anything else"))
@@ -218,7 +218,7 @@ def scale(measured: dict[str, Any]) -> Iterator[str]:
 
 
 def laid_out(value: Any, name: str = "") -> Iterator[str]:
-    """Figures that have no table of their own: what has the same keys is a table, the rest a line each or a part."""
+    """Figures without a table of their own: entries with equal keys become a table, the rest lines or parts."""
     if isinstance(value, list):
         value = {str(number): one for number, one in enumerate(value, 1)}
     alone = {key: one for key, one in value.items() if not is_nested(one)}

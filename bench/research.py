@@ -47,7 +47,7 @@ FIRST = 3
 BUDGET = 900
 GREP_LINES = 100
 READ_FILES = 5
-LONGEST_FILE = 64_000  # characters; an agent's read tool cuts there
+LONGEST_FILE = 64_000  # characters; an agent's read tool truncates lines there
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def exists(folder: Path, path: str, line: int) -> bool:
 
 
 def scan_tokens(folder: Path, question: Judged) -> int:
-    """What the script of grep and read puts into a context until it has read the right file."""
+    """The tokens of the grep and read script until it has read the right file."""
     program = ripgrep.program() or "rg"
     spent, hits = 0, Counter[str]()
     for word in understand(question.text).keywords:

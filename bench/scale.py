@@ -53,12 +53,12 @@ CLIP_BYTES = 2_000
 FILES_PER_ROOT = 1_000
 LAPS = 10
 SAVES = 4
-# Longer than a save takes to be indexed on a busy machine.
+# Longer than indexing a save takes on a busy machine.
 SAVE_SECONDS = 2.0
 
 
 def sample(sources: Sequence[Path]) -> list[tuple[Path, str]]:
-    """(file, its path in the corpus), in an order that has nothing to do with folders: each size is a fair part."""
+    """(file, its path in the corpus), in an order independent of folders: each size is a fair part."""
     files = [
         (path, f"{tree.name}/{path.relative_to(tree)}")
         for tree in sources
@@ -69,7 +69,8 @@ def sample(sources: Sequence[Path]) -> list[tuple[Path, str]]:
 
 
 def grow(target: Path, files: Sequence[tuple[Path, str]], start: int, end: int) -> None:
-    """Files `start` to `end` of an endless corpus: after the last one it begins again, each with a line of its own."""
+    """Files `start` to `end` of an endless corpus: after the last one it starts over, each file with a line of its
+    own."""
     for number in range(start, end):
         source, name = files[number % len(files)]
         lap = number // len(files)
@@ -81,7 +82,7 @@ def grow(target: Path, files: Sequence[tuple[Path, str]], start: int, end: int) 
 
 
 def by_files(files: Sequence[tuple[Path, str]], sizes: Sequence[int]) -> Iterator[dict[str, float]]:
-    """One index that grows: every size is measured on the way, and no file is indexed twice."""
+    """One growing index: every size is measured on the way, and no file is indexed twice."""
     with tempfile.TemporaryDirectory(prefix="llmc-scale-", ignore_cleanup_errors=True) as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
@@ -117,12 +118,12 @@ def asked(daemon: Daemon) -> dict[str, float]:
     with daemon.connected() as connection:
         for name, questions in QUESTIONS.items():
             calls: list[dict[str, Any]] = [{"name": name, "args": question} for question in questions]
-            for call in calls:  # the first time loads what stays
+            for call in calls:  # the first time loads data that stays loaded
                 connection.call("tool", call)
             before = daemon.cpu()
             for lap in range(LAPS):
                 for call in calls:
-                    # Another budget is another reply: an equal one would come from the cache.
+                    # Another budget makes another reply: an equal one would come from the cache.
                     connection.call("tool", {**call, "args": {**call["args"], "budget": 1_000 + lap}})
             row[name] = 1000 * (daemon.cpu() - before) / (LAPS * len(calls))
     row["save"] = 1000 * saved(daemon)
@@ -134,7 +135,7 @@ def asked(daemon: Daemon) -> dict[str, float]:
 
 
 def saved(daemon: Daemon) -> float:
-    """CPU seconds of one save; the first loads what a save needs."""
+    """CPU seconds of one save; an earlier one has loaded the libraries."""
     target = daemon.roots[-1] / "llmc_bench_save.py"
     before = daemon.cpu()
     for number in range(SAVES + 1):

@@ -73,7 +73,7 @@ class Peer:
         self.process.stdin.flush()
 
     def call(self, name: str, args: dict[str, Any]) -> float:
-        """Milliseconds; an error is an error of the bench."""
+        """Milliseconds; an error reply is an error of the benchmark."""
         began = time.perf_counter()
         reply = self.ask("tools/call", {"name": name, "arguments": args})
         took = (time.perf_counter() - began) * 1000
@@ -118,7 +118,7 @@ class Bench:
         return found
 
     def call(self, asked: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-        """Each question is asked once before, both ways: a first answer is no measure of the way to it."""
+        """Each question is asked once before, both ways: a first answer does not measure the transport."""
         peer = self.peer()
         peer.greet()
         for name, args in asked:
@@ -171,7 +171,7 @@ class Bench:
 
 
 def questions(words: list[str], seed: int) -> list[tuple[str, dict[str, Any]]]:
-    """A hundred, mixed as agents mix them; no two clients ask the same."""
+    """A hundred, mixed as agents mix them; no two clients ask the same ones."""
     chance = random.Random(seed)
     found: list[tuple[str, dict[str, Any]]] = []
     for _ in range(100):
@@ -189,7 +189,7 @@ def questions(words: list[str], seed: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def words_of(tree: str) -> list[str]:
-    """Words that stand in its files, so that questions have answers."""
+    """Words that occur in its files, so that questions have answers."""
     found: set[str] = set()
     for path in sorted(Path(tree).rglob("*.py"))[:400]:
         text = path.read_text("utf-8", "replace")

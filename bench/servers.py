@@ -1,7 +1,7 @@
-"""The peers: other MCP servers, from npm and PyPI, at pinned versions, each installed apart from everything else.
+"""The peers: other MCP servers, from npm and PyPI, at pinned versions, each installed separately.
 
-What cannot be installed or started is `CannotRun` with the reason, which the report shows instead of a figure. An npm
-package whose install scripts fail is installed without them; browsers are never downloaded.
+A peer that cannot be installed or started raises `CannotRun` with the reason, which the report shows instead of a
+figure. An npm package whose install scripts fail is installed without them; browsers are never downloaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ALLOWED", "PEERS", "CannotRun", "Peer", "are_allowed", "installed", "is_ready", "reason_of", "started"]
 
 SECONDS = 1_200
-# Set to "no": programs of others are neither installed nor measured.
+# "no": programs of others are neither installed nor measured.
 ALLOWED = "LLMC_BENCH_PEERS"
 
 
@@ -95,7 +95,7 @@ PEERS = (
 
 
 def installed(peer: Peer) -> Path:
-    """Its program. Everything is installed once; a half-made folder is made again."""
+    """Its program. Everything is installed once; an incomplete folder is created again."""
     if not are_allowed():
         raise CannotRun("left out: --peers was not given")
     if not is_ready(peer):
@@ -149,14 +149,14 @@ def run(command: list[str]) -> None:
 
 
 def reason_of(said: str) -> str:
-    """The line that says error; the last one if none does."""
+    """The line that contains an error; the last one if none does."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors[:1] or lines[-1:] or ["it said nothing"])[0][:300]
 
 
 def started(peer: Peer, repo: Path, scratch: Path) -> Server:
-    """To be entered. Its home is the scratch folder: it neither reads nor changes a user's own settings."""
+    """A context manager. Its home is the scratch folder: it neither reads nor changes a user's own settings."""
     program = installed(peer)
     names = {"{repo}": str(repo), "{scratch}": str(scratch)}
     arguments = [replaced(one, names) for one in peer.arguments]

@@ -78,12 +78,12 @@ class Told:
     frame: int
     asked: int
     seconds: float
-    again: bool  # the very call was made before
-    known: bool  # what the session has already was only named
+    again: bool  # the same call was made before
+    known: bool  # content that the session has already was only named
 
 
 class Agent:
-    """Draws the next call from what the last replies said; the same seed and replies make the same session."""
+    """Derives the next call from the last replies; the same seed and replies produce the same session."""
 
     def __init__(self, tree: Path) -> None:
         self._draw = random.Random(8)
@@ -95,7 +95,7 @@ class Agent:
         self.asked = 0  # questions
 
     def calls(self) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-        """(tool, arguments, where its reply goes); one round is what a question leads to."""
+        """(tool, arguments, where its reply goes); one round is a question with its follow-up calls."""
         for number in range(10_000):
             said: list[str] = []
             self.asked += 1
@@ -126,7 +126,7 @@ class Agent:
             yield "read", {"target": self._draw.choice(self._read[-8:])}, []
 
     def edit(self, path: str) -> None:
-        """As agents do: a line in the middle of something that was read."""
+        """A line in the middle of a file that was read, as agents edit."""
         file = self._tree / path
         self._before.setdefault(file, file.read_bytes())
         lines = file.read_text("utf-8").split("\n")
@@ -140,7 +140,7 @@ class Agent:
 
 
 def play(service: Service, tree: Path, length: Length, *flags: str, settled: bool = False) -> list[Told]:
-    """`settled`: no call begins before all edits are indexed, so that no reply depends on how busy the machine is."""
+    """`settled`: no call starts before all edits are indexed, so no reply depends on how busy the machine is."""
     client = ClientInfo(os.getpid(), "bench", str(tree), {"LLMC_ROOTS": str(tree)}, flags)
     session = ConnectedSession("bench")
     visit, surface = RequestContext(client, session), ToolSurface(service, "lean", data=False)
@@ -192,7 +192,7 @@ def figures(told: list[Told], plain: list[Told], fixed: int) -> dict[str, Any]:
 
 
 def measure(source: Path, lengths: Sequence[Length]) -> list[dict[str, Any]]:
-    """All on one copy, whose edits are undone after each session: it is indexed once."""
+    """All on one copy, whose edits are undone after each session, so it is indexed once."""
     with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as name:
         tree = Path(name) / "tree"
         shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
@@ -212,7 +212,7 @@ def one_length(service: Service, tree: Path, length: Length) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened(home: Path) -> Iterator[Service]:
-    """The daemon's service in this process, with a home of its own."""
+    """The daemon's service in this process, with its own home."""
     environ = {"LLMC_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     service: Any = open_service(Home(environ["LLMC_HOME"]), environ).handler
     service.start()

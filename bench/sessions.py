@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 AGENTS = ("beatrice", "otto", "rem")
 SESSION = "twelve-hours"
 KILLS = (0.25, 0.5, 0.75)
-# Files that each agent comes back to. What is read for the first time is new to the caches of words and tokens, too.
+# Files that each agent returns to. A file read for the first time is new to the caches of words and tokens, too.
 WORKING_SET = 20
 QUESTIONS = (
     "how is a handle kept", "where is the budget of a reply checked", "what redacts secrets", "parse the settings file",
@@ -48,8 +48,8 @@ NAMES = ("Handles", "Session", "count", "Redactor", "Reply")
 
 
 @dataclass
-class Books:
-    """What one agent wrote, and so what it must find."""
+class WrittenRecords:
+    """Everything that one agent wrote, and so has to find."""
 
     agent: str
     log: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Books:
 
 
 class Agent:
-    def __init__(self, peer: Peer, books: Books, random: Random, paths: list[str]) -> None:
+    def __init__(self, peer: Peer, books: WrittenRecords, random: Random, paths: list[str]) -> None:
         self.peer = peer
         self.books = books
         self._random = random
@@ -102,7 +102,7 @@ class Agent:
         self.books.log.append(text)
 
     def add(self, _number: int) -> None:
-        """Compare and set until it holds."""
+        """Compare and set until it succeeds."""
         while True:
             text, missing = self.session(action="get", key="sum")
             version = 0 if missing else int(text.split(" ", 2)[1][1:])
@@ -139,7 +139,7 @@ SESSION_ACTS: tuple[Callable[[Agent, int], None], ...] = (
 def simulate(bench: Bench, calls: int, *, kills: bool) -> dict[str, Any]:
     random = Random(12)
     paths = sorted(str(path.relative_to(bench.tree)) for path in Path(bench.tree).rglob("*.py"))
-    agents = [Agent(bench.peer(), Books(name), random, random.sample(paths, WORKING_SET)) for name in AGENTS]
+    agents = [Agent(bench.peer(), WrittenRecords(name), random, random.sample(paths, WORKING_SET)) for name in AGENTS]
     definitions = sum(greeted(agent) for agent in agents)
     killed = {int(calls * share) for share in KILLS} if kills else set()
     resident: dict[int, float] = {}
@@ -150,7 +150,7 @@ def simulate(bench: Bench, calls: int, *, kills: bool) -> dict[str, Any]:
             resident[number] = megabytes(bench)
         if number in killed:
             kill(bench)
-            for agent in agents:  # a question is asked again by the relay; what is written would be an error
+            for agent in agents:  # the relay repeats a question; a repeated write would be an error
                 agent.search(number)
     seconds = time.perf_counter() - began
     wrong = differences(bench, [agent.books for agent in agents])
@@ -174,7 +174,7 @@ def simulate(bench: Bench, calls: int, *, kills: bool) -> dict[str, Any]:
 
 
 def greeted(agent: Agent) -> int:
-    """What the client pays before it has asked anything, in tokens."""
+    """The tokens that a client pays before its first call."""
     agent.peer.greet()
     tools = agent.peer.ask("tools/list", {})["result"]["tools"]
     plain = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in tools]
@@ -197,8 +197,8 @@ def megabytes(bench: Bench) -> float:
     return round(int(line.split()[1]) / 1024, 1)
 
 
-def differences(bench: Bench, books: list[Books]) -> list[str]:
-    """What the session says otherwise than the agents' own books."""
+def differences(bench: Bench, books: list[WrittenRecords]) -> list[str]:
+    """Differences between the session and the agents' own records."""
     memory = Memory(os.path.join(bench.home, "sessions.sqlite"))  # noqa: PTH118 - as Home
     kept = memory.find("local", SESSION)
     found = []

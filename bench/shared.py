@@ -58,7 +58,7 @@ from llmc.workspace import Workspace  # noqa: E402
 CHANGED_FILES = 50
 CLIENTS = 12
 CPU = "llmc_cpu_seconds_total"
-# A server that only polls uses less than this in so many seconds.
+# An idle server that only polls uses less than this in that many seconds.
 WARM_SECONDS, IDLE_CPU = 5.0, 0.2
 WHO = ("-c", "user.name=Ann Example", "-c", "user.email=ann@example.org")
 
@@ -145,7 +145,7 @@ class Growth:
     # ---- repositories
 
     def _grow(self, count: int) -> None:
-        """Publish copies to an index of so many repositories, unless they are there; each source is digested once."""
+        """Publishes copies until the index has this many repositories; each source is digested once."""
         self._url = f"{self._storage.base}/growth{count}"
         trees = self._folder / f"trees{count}"
         database = SharedDatabase.create(self._url, self._description)
@@ -218,11 +218,11 @@ class Growth:
         return {**found, "resident_mb": round(memory / 1e6)}
 
     def _some(self, words: list[str]) -> list[str]:
-        """The same of every engine."""
+        """The same sample for every engine."""
         return random.Random(24).sample(words, min(self._given.queries, len(words)))
 
     def _commit(self) -> dict[str, float]:
-        """A commit with 50 changed files: how long publishing takes, and when another server shows it."""
+        """A commit with 50 changed files: how long publishing takes, and when another server has it."""
         tree = self._made[0]
         git(tree, "init", "-q", "-b", "main")
         git(tree, "add", "-A", "-f")
@@ -265,9 +265,9 @@ class Growth:
                 for thread in threads:
                     thread.start()
                 time.sleep(self._given.seconds / 2)  # caches of indexes fill
-                before = Used.now(watched, sum(answered), proxy.requests)
+                before = UsageSnapshot.now(watched, sum(answered), proxy.requests)
                 time.sleep(self._given.seconds)
-                after = Used.now(watched, sum(answered), proxy.requests)
+                after = UsageSnapshot.now(watched, sum(answered), proxy.requests)
                 done.set()
                 for thread in threads:
                     thread.join()
@@ -304,8 +304,8 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Used:
-    """Until a moment, in seconds of CPU: what servers, this process (clients and proxy) and the machine have used."""
+class UsageSnapshot:
+    """CPU seconds up to now: servers, this process (clients and proxy) and the whole machine."""
 
     moment: float
     servers: float
@@ -315,11 +315,11 @@ class Used:
     requests: int
 
     @classmethod
-    def now(cls, servers: list[httpx.Client], answers: int, requests: int) -> Used:
+    def now(cls, servers: list[httpx.Client], answers: int, requests: int) -> UsageSnapshot:
         used = sum(metric(one, CPU) for one in servers)
         return cls(time.monotonic(), used, process_seconds(), machine_seconds(), answers, requests)
 
-    def since(self, before: Used) -> dict[str, float]:
+    def since(self, before: UsageSnapshot) -> dict[str, float]:
         passed, answers = self.moment - before.moment, self.answers - before.answers
         servers, benchmark = self.servers - before.servers, self.benchmark - before.benchmark
         others = self.machine - before.machine - servers - benchmark
@@ -334,7 +334,7 @@ class Used:
 
 
 def machine_seconds() -> float:
-    """CPU that all processes have used, without what was idle or waited."""
+    """CPU time of all processes, without idle and wait time."""
     fields = Path("/proc/stat").read_text().partition("\n")[0].split()
     user, nice, system, _idle, _waiting, *interrupts = map(int, fields[1:8])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
@@ -345,7 +345,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def phrase(words: list[str], word: str) -> str:
-    """Two names: a name alone is answered from the catalog."""
+    """Two names: a single name is answered from the catalog."""
     return f"{word} {words[(words.index(word) + 1) % len(words)]}"
 
 
@@ -367,7 +367,7 @@ def timed(calls: list[Callable[[], Any]]) -> list[float]:
 
 
 def figures(name: str, times: list[float], cpu: float) -> dict[str, float]:
-    """Medians of wall time, and the mean CPU time, which does not depend on what else the machine does."""
+    """Medians of wall time, and the mean CPU time, which does not depend on the load of the machine."""
     return {
         f"{name}_p50_ms": round(statistics.median(times), 1),
         f"{name}_p95_ms": round(times[-len(times) // 20 - 1], 1),

@@ -36,7 +36,7 @@ __all__ = ["DigestedFile", "digested", "modified", "publish_copy", "write_copy"]
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,40}")
 MOST_FILE_BYTES = 200_000
 AT_ONCE = 200
-# A name that changed moves a vector about as much as this.
+# A changed name moves a vector by about as much.
 NOISE = 0.02
 
 

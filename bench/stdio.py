@@ -1,7 +1,7 @@
-"""A client of any MCP server on stdin and stdout, as plain as can be: one line a message, every wait bounded.
+"""A minimal client for any MCP server on stdin and stdout: one line per message, every wait bounded.
 
-It knows no tools. A server that does not answer, that ends, or that answers with an error raises `ServerError` with
-what the server itself said last.
+It knows no tools. A server that does not answer, that exits, or that answers with an error raises `ServerError` with
+the server's last output.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ServerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text that a model would be given."""
+    """The text that a model would receive."""
 
     text: str
     error: bool
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Server:
-    """Use as a context; `instructions` are what the server says of itself when greeted."""
+    """A context manager; `instructions` are the server's instructions from initialization."""
 
     def __init__(self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> None:
         self._command = list(command)
@@ -78,7 +78,7 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """It may finish by itself; one that does not is ended."""
+        """Waits for the server to exit, then kills it."""
         with contextlib.suppress(OSError):
             assert self._process.stdin is not None
             self._process.stdin.close()
@@ -128,7 +128,7 @@ class Server:
         return found
 
     def _refuse(self, request: dict[str, Any]) -> None:
-        """What a server asks of us (roots, sampling), we do not have."""
+        """Requests of a server to its client (roots, sampling) are not supported."""
         error = {"code": -32601, "message": "Method not found"}
         self._write({"jsonrpc": "2.0", "id": request["id"], "error": error})
 

@@ -1,7 +1,6 @@
-"""Which measurements belong to which suite, and how one is run: as a process of its own, whose figures are a JSON file.
+"""Which measurements belong to which suite, and how to run one: as its own process, whose figures are a JSON file.
 
-A measurement that fails is a `Done` with its reason; the others run all the same. What it says while it works goes to
-the terminal.
+A measurement that fails is a `Done` with the reason; the others run anyway. Its output goes to the terminal.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Done:
 
 # The folder with the public data sets, and that with git directories, which is `mirror` in it if not given.
 DATA, MIRROR = "LLMC_BENCH_DATA", "LLMC_BENCH_MIRROR"
-# Set: all instances of the public data sets instead of the fixed sample.
+# If set: all instances of the public data sets instead of the fixed sample.
 FULL = "LLMC_BENCH_FULL"
 
 SUITES: dict[str, tuple[Part, ...]] = {
@@ -87,7 +86,7 @@ SUITES: dict[str, tuple[Part, ...]] = {
             "research", "Does a report name the right place?", ("--cache", "{cache}/packages", "--json"), printed=True
         ),
     ),
-    # On public data that is not part of the repository: see docs/bench.md for where it comes from.
+    # On public data outside the repository: docs/bench.md says where it comes from.
     "public": (
         Part(
             "localisation",
@@ -148,7 +147,7 @@ def parts_of(suites: Sequence[str]) -> list[Part]:
 
 
 def minutes_of(parts: Sequence[Part], *, peers: bool) -> float:
-    """Two at a time, but for those that are timed."""
+    """Two at a time, except timed ones."""
     spent = {part: part.minutes + (part.peer_minutes if peers else 0.0) for part in parts}
     together = [minutes for part, minutes in spent.items() if not part.timed]
     longest = max(together, default=0.0)
@@ -156,7 +155,7 @@ def minutes_of(parts: Sequence[Part], *, peers: bool) -> float:
 
 
 def run(part: Part, raw: Path) -> Done:
-    """The figures are in `raw/<part>.json` afterwards, if all went well."""
+    """On success the figures are in `raw/<part>.json`."""
     target, printed = raw / f"{part.name}.json", raw / f"{part.name}.txt"
     data = os.environ.get(DATA, "")
     folders = {
@@ -183,7 +182,7 @@ def run(part: Part, raw: Path) -> Done:
 
 
 def lacks(part: Part, folders: dict[str, str]) -> str:
-    """What of the public data it cannot do without."""
+    """The required public data that is missing."""
     wanted = [replaced(one, folders) for one in part.arguments if one.startswith("{data}")]
     if wanted and not folders["{data}"]:
         return f"{DATA} (make bench DATA=DIR) is not set: docs/bench.md says what the folder contains"
@@ -192,7 +191,7 @@ def lacks(part: Part, folders: dict[str, str]) -> str:
 
 
 def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:
-    """(exit code, the last thing it said); what it says is passed on at once, what it prints goes into the file."""
+    """(exit code, last message); messages are passed on at once, output goes into the file."""
     last = ""
     with (
         printed.open("w") as out,
@@ -206,7 +205,7 @@ def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:
 
 
 def environ() -> dict[str, str]:
-    """A user's own home and settings are neither read nor changed: each measurement makes its own."""
+    """A user's own home and settings are neither read nor changed: each measurement creates its own."""
     kept = ("LLMC_BENCH_CACHE", HOMES, ALLOWED, DATA, MIRROR)
     return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
 

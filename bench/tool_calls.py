@@ -1,4 +1,4 @@
-"""Calling a tool in process: `answer` builds the request that a surface would."""
+"""Calls a tool in process: `answer` builds the request that a surface would."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ SECONDS = 20.0
 
 @dataclass
 class Trace:
-    """What ran while `recording`. The hook is set before any thread starts, since a thread keeps the one it began
-    with."""
+    """Code that ran while `recording`. The hook is set before any thread starts, since a thread keeps the hook it
+    started with."""
 
     recording: bool = False
     entered: set[CodeType] = field(default_factory=set)
@@ -76,7 +76,7 @@ class Trace:
 
 @dataclass
 class Demo:
-    """The demo, indexed and watched, and how often its file was saved."""
+    """The demo, indexed and watched, and the number of saves of its file."""
 
     folder: Path
     workspace: Workspace
@@ -122,7 +122,7 @@ def traces() -> dict[str, dict[str, Any]]:
     try:
         with opened_demo() as demo:
             for operation in (demo.save, demo.search, demo.research):
-                operation()  # imports what it needs
+                operation()  # imports everything it needs
                 demo.saved += 1
                 with trace.on():
                     operation()

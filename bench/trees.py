@@ -1,4 +1,4 @@
-"""What the benchmarks measure on: pinned source archives, fetched once by package name and kept outside the
+"""The source trees of benchmarks: pinned source archives, fetched once by package name and kept outside the
 repository.
 """
 
@@ -44,7 +44,8 @@ def commit(folder: Path) -> None:
 
 
 def copies(source: Path, times: int, target: Path) -> Path:
-    """A larger tree: the same files under several top folders, each with a line of its own so that no two are equal."""
+    """A larger tree: the same files under several top folders, each file with an additional line so that no two are
+    equal."""
     if target.exists():
         return target
     for number in range(times):

@@ -35,7 +35,7 @@ from llmc.envelope.tokens import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bench.actors import Actor, Said
+    from bench.actors import Actor, CallRecord
     from bench.ground import Ground
     from bench.tasks import Task
 
@@ -46,7 +46,8 @@ OURS = "llmc"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`found` of `evidence` patterns; `first` is how many of them were in the first reply. `text` was asked for."""
+    """`found` of `evidence` patterns; `first` is how many of them were in the first reply. `text`: the task requests a
+    text."""
 
     repository: str
     task: str
@@ -106,7 +107,7 @@ def with_actor(name: str, here: Ground, wanted: Sequence[Task], scratch: Path, *
 
 def run(name: str, actor: Actor, task: Task, here: Ground, *, show: bool) -> Row:
     evidence = evidence_of(task, here)
-    said: list[Said] = []
+    said: list[CallRecord] = []
     problem = ""
     actor.forget()
     try:
@@ -122,12 +123,12 @@ def run(name: str, actor: Actor, task: Task, here: Ground, *, show: bool) -> Row
     return row_of(name, task, evidence, said, problem)
 
 
-def held(evidence: Iterable[str], said: Iterable[Said]) -> int:
+def held(evidence: Iterable[str], said: Iterable[CallRecord]) -> int:
     text = "\n".join(one.text for one in said)
     return sum(re.search(pattern, text) is not None for pattern in evidence)
 
 
-def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[Said], problem: str = "") -> Row:
+def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[CallRecord], problem: str = "") -> Row:
     return Row(
         task.repository,
         task.id,
@@ -146,12 +147,12 @@ def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[Said], p
 
 
 def tables(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Figures for `A`, `A later`, `A held out` and `B`, where there are any."""
+    """Figures for `A`, `A later`, `A held out` and `B`, if there are any."""
     return {name: found for name, part in parts(rows).items() if (found := figures(part, name[0]))}
 
 
 def apart(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """The tables of A once more: tasks that ask for a `text` as such, and the `others`."""
+    """The tables of A again, separately for tasks that request a `text` as such and the `others`."""
     return {
         name: {
             "text": figures([row for row in part if row.text]),
@@ -172,7 +173,7 @@ def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def figures(rows: Sequence[Row], kind: str = "A") -> dict[str, dict[str, Any]]:
-    """For each actor over the tasks of a kind; ratios only over tasks that it and we both did."""
+    """For each actor over the tasks of a kind; ratios only over tasks that both the actor and llmc did."""
     ours = {(row.repository, row.task): row for row in rows if row.actor == OURS and row.kind == kind}
     found: dict[str, dict[str, Any]] = {}
     for actor in dict.fromkeys(row.actor for row in rows):

@@ -1,7 +1,7 @@
-"""The tasks of the workload: what is asked, what the answer must hold, and each actor's script.
+"""The tasks of the workload: the question, the evidence that the answer must contain, and each actor's script.
 
-`django.toml` says what the fields mean. Evidence is a list of patterns, made here where the tree itself knows it: every
-line that matches (`lines`), every test that failed, with its first reason (`failures`).
+`django.toml` describes the fields. Evidence is a list of patterns, created here if the tree itself determines it:
+every line that matches (`lines`), every failed test with its first reason (`failures`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TUNED = ("django", "pydantic-core", "rxjs")
 LATER = ("sqlalchemy", "eslint")  # held out until their misses were looked at; nothing was tuned by their figures
 HELD_OUT = ("uwsgi",)  # written before llmc saw it; nothing may be tuned while looking at it
 FILES = (*TUNED, *LATER, *HELD_OUT)
-KNOWN = 40  # characters of a line by which it is known
+KNOWN = 40  # characters of a line by which it is recognised
 REASON = 24
 FAILED = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
 SAID = re.compile(r"^\w*(?:Error|Exception): (.*)$", re.MULTILINE)
@@ -31,7 +31,8 @@ SAID = re.compile(r"^\w*(?:Error|Exception): (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`scripts` by actor's key; an actor without one has no tool for it. `text`: it asks for a text as such."""
+    """`scripts` by actor's key; an actor without one has no tool for the task. `text`: the task requests a text as
+    such."""
 
     repository: str
     ground: str
@@ -79,7 +80,7 @@ def evidence_of(task: Task, ground: Ground) -> tuple[str, ...]:
 
 
 def lines_of(folder: Path, pattern: str, glob: str) -> Iterator[str]:
-    """Each matching line, known by its marker and what follows."""
+    """Each matching line, identified by its marker and the text after it."""
     wanted = re.compile(pattern)
     for path in sorted(folder.rglob(glob)):
         for line in path.read_text("utf-8", "replace").split("\n") if path.is_file() else ():
@@ -88,7 +89,7 @@ def lines_of(folder: Path, pattern: str, glob: str) -> Iterator[str]:
 
 
 def failed_tests(log: str, modules: tuple[str, ...] = ()) -> list[str]:
-    """The name of every test that failed, and the reason that its first failure gave."""
+    """The name of every failed test, and the reason of its first failure."""
     reasons: dict[str, str] = {}
     for match in FAILED.finditer(log):
         if not modules or match[2].startswith(modules):

@@ -53,7 +53,7 @@ class Cost(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One log: what each question cost, in the order of the questions."""
+    """One log: the cost of each question, in the order of the questions."""
 
     name: str
     questions: dict[str, Cost]
@@ -108,7 +108,7 @@ def folders() -> list[Path]:
 
 
 def trials() -> Iterator[tuple[Path, dict[str, list[Run]]]]:
-    """Every trial that has runs with llmc and without, by arm."""
+    """Every trial with runs both with and without llmc, by arm."""
     for trial in folders():
         runs = by_arm(trial)
         if PLAIN in runs and len(runs) > 1:
@@ -173,7 +173,7 @@ def truth_of(trial: Path) -> dict[str, list[list[str]]]:
 
 
 def score(trial: Path, run: str, answers: dict[str, dict[str, Any]]) -> list[str]:
-    """What the answers of a run do not name; the total goes into score.json."""
+    """Prints the facts missing from the answers of a run; the total goes into score.json."""
     truth, lines = truth_of(trial), []
     found = 0
     for name, musts in truth.items():

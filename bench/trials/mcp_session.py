@@ -40,7 +40,7 @@ DEFINITIONS = "tools"
 
 
 class Session:
-    """Answers one line at a time and logs what it cost."""
+    """Answers one line at a time and logs its cost."""
 
     def __init__(self, server: Server, log: Path) -> None:
         self._server = server
@@ -80,7 +80,7 @@ def definitions(server: Server) -> str:
 
 
 def called(server: Server, line: str) -> tuple[str, bool]:
-    """(what the model is shown, whether it is an error) for `TOOL {JSON}`."""
+    """(the text that the model sees, whether it is an error) for `TOOL {JSON}`."""
     name, _, arguments = line.partition(" ")
     try:
         given = json.loads(arguments or "{}")
@@ -126,7 +126,7 @@ def keep_open(checkout: Path, log: Path) -> None:
 
 
 def socket_of(log: Path) -> Path:
-    """Not beside the log: the path of a socket has at most about a hundred characters."""
+    """Not beside the log: the path of a socket is limited to about a hundred characters."""
     name = hashlib.sha256(str(log.resolve()).encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"llmc-trial-{os.getuid()}-{name}.sock"
 
@@ -150,7 +150,7 @@ def ask(checkout: Path, log: Path, line: str) -> str:
 
 
 def start(checkout: Path, log: Path) -> str:
-    """Once, however many commands come first at the same time. Why it did not work, or nothing."""
+    """Starts it once, however many commands come first at the same time. Returns why it failed, or nothing."""
     place, errors = socket_of(log), log.with_suffix(".err")
     with log.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -171,7 +171,7 @@ def start(checkout: Path, log: Path) -> str:
 
 
 def is_listening(log: Path) -> bool:
-    """An empty command does nothing; a socket that nobody listens to is left over from a session that was killed."""
+    """An empty command does nothing; a socket without a listener is left over from a session that was killed."""
     try:
         send(log, "")
     except OSError:
