@@ -1,8 +1,8 @@
-"""What llmc promises, and the tests that show it: the promises of the plan (R: under load and faults, S: against
-attacks), and the folders that test everything else. A promise without a test is a gap, listed with its reason.
+"""What llmc promises, and the tests for it: numbered promises (R: under load and faults, S: against attacks), and the
+folders that test everything else. A promise without a test is a gap, listed with its reason.
 
-A test is named `file::function`; `file` alone means all its tests. `test_behaviours` compares this page with the
-tests that exist.
+A test is named `file::function`; `file` alone means all its tests. `test_behaviours` compares this page with the tests
+that exist.
 """
 
 from __future__ import annotations
@@ -91,15 +91,15 @@ PROMISES: dict[str, Promise] = {
     "R8": Promise(
         "one writer: a second says who holds the lock and goes",
         (
-            "test_daemon_life::test_a_second_daemon_says_who_runs_and_exits",
+            "test_daemon_life::test_a_second_daemon_names_the_running_one_and_exits",
             "test_daemon_life::test_twenty_clients_at_once_start_one_daemon_and_get_twenty_answers",
-            "test_batches::test_a_second_writer_is_told_the_process_that_writes",
+            "test_batches::test_a_second_writer_learns_which_process_is_writing",
         ),
     ),
     "R9": Promise(
         "odd files never hang, crash or bloat it",
         (
-            "test_scan::test_what_is_no_file_or_too_large_is_passed_over_and_named",
+            "test_scan::test_large_and_special_files_are_skipped_and_named",
             "test_scan::test_odd_names_are_found_as_the_disk_has_them",
             "test_scan::test_two_hundred_levels_are_walked_and_more_than_the_limit_are_not",
             "test_scan::test_fifty_thousand_tiny_files_are_found",
@@ -141,7 +141,7 @@ PROMISES: dict[str, Promise] = {
             "test_shell::test_secrets_and_hidden_characters_do_not_leave",
             "test_page::test_secrets_do_not_leave_by_the_page",
             "test_ledger::test_no_question_path_or_secret_is_kept",
-            "test_personas::test_primed_context_is_redacted_and_cannot_pass_for_ours",
+            "test_personas::test_primed_context_is_redacted_and_cannot_pass_for_llmc_text",
         ),
     ),
     "S4": Promise(
@@ -152,7 +152,7 @@ PROMISES: dict[str, Promise] = {
             "test_http_mcp::test_a_session_does_not_open_the_handles_of_another",
         ),
     ),
-    "S5": Promise("the cache cannot run code", ("test_handles::test_a_damaged_entry_is_no_result",)),
+    "S5": Promise("the cache cannot run code", ("test_handles::test_a_damaged_entry_gives_no_result",)),
     "S6": Promise("persona scripts are contained", ("test_personas_lua",)),
     "S7": Promise("HTTP is closed to strangers", ("test_http_access", "test_page_access")),
     "S8": Promise("the shell tool stays inside its policy", ("test_shell", "test_shell_policy")),
@@ -201,10 +201,10 @@ PROMISES: dict[str, Promise] = {
     ),
 }
 
-# Promises without a test so far, and why. A row goes as soon as there is one.
+# Promises without a test, with the reason. A row is removed once there is a test.
 GAPS: dict[str, str] = {}
 
-# Everything else that users rely on, by the folder that tests it. Folders are named after the packages of llmc.
+# Everything else that users rely on, by test folder. Folders are named after the packages of llmc.
 PARTS: dict[str, str] = {
     "answers": "research and ask: whole questions answered with references",
     "base": "files, roots, ignore rules, text and languages",

@@ -141,7 +141,7 @@ Prices have two digits. Requires requests 1.5.
 """,
 }
 
-# Defaults, settings and headings that are found by what is said about them.
+# Defaults, settings and headings that are found by their description.
 DESCRIBED = {
     "shop/server.py": """
 from shop import limits
@@ -436,7 +436,7 @@ def test_documentation_is_quoted_with_its_code_block(world: World) -> None:
     assert "Prices have two digits" not in text
 
 
-def test_a_section_is_found_by_other_forms_of_its_words_and_a_comment_is_no_heading(
+def test_a_section_is_found_by_other_forms_of_its_words_and_comments_are_not_headings(
     described: World,
 ) -> None:
     text = ask(described, "What do the docs say about how a basket is named?")

@@ -1,4 +1,4 @@
-"""One question and four who answer it: with a scripted model over real HTTP, and without any."""
+"""`ask` and its four roles: with a scripted model over real HTTP, and without a model."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_question_about_documents_is_answered_from_documents(plain: World) -> 
     assert "because customers complained" in found["answer"]["summary"]
 
 
-def test_what_is_not_there_is_not_found(plain: World) -> None:
+def test_a_missing_definition_is_not_found_and_cites_nothing(plain: World) -> None:
     found = asked(plain, "where is ZorglubFactory defined")
     assert found["answer"]["summary"].startswith("Not found")
     assert found["answer"]["references"] == []

@@ -1,5 +1,6 @@
-"""Providers on loopback that fail in every way, as a user of the command line meets them: the answer without a model
-remains, and one phrase says what happened."""
+"""Providers on loopback that fail in every way, as a user of the command line sees it: the answer without a model
+remains, and one phrase explains the failure.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ PHRASES = {
     "loop": "it kept calling tools in 6 rounds",
     "inventing": "it cited no place that it was shown",
 }
-# The others fail by themselves, and a busy machine may take its time over it.
+# The others fail by themselves, which may take time on a busy machine.
 SLOW = frozenset({"slow", "endless"})
 
 

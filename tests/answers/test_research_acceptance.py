@@ -1,4 +1,4 @@
-"""The scenarios that the compaction tool was ordered with, and the tests of its first phase, through its tools."""
+"""The acceptance scenarios of the research tools, and the tests of their first phase."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def contract(world: World, question: str, **args: Any) -> dict[str, Any]:
-    """What a client of the research profile is sent."""
+    """The tool definitions that a client of the research profile receives."""
     reply = world.ask("research_codebase", "research", question=question, **args)
     assert not reply.error, reply.text
     report: dict[str, Any] = json.loads(reply.text)

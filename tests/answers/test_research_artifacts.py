@@ -41,7 +41,7 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.parent.rglob("*")}
 
 
-def test_an_artifact_is_written_only_when_it_is_asked_for(world: World, folder: Path) -> None:
+def test_an_artifact_is_written_only_on_request(world: World, folder: Path) -> None:
     before = files(folder)
     assert "artifactPath" not in world.report("where is RetryPolicy implemented?")
     assert files(folder) == before
@@ -102,7 +102,7 @@ def test_an_artifact_folder_that_is_a_link_itself_is_refused(tmp_path: Path) -> 
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_what_is_there_is_never_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_never_overwritten(tmp_path: Path) -> None:
     artifacts = ArtifactFolder(str(tmp_path / "reports"))
     paths = [artifacts.write("same.md", text) for text in "abc"]
     assert [Path(path).read_text() for path in paths] == ["a", "b", "c"]
@@ -173,7 +173,7 @@ def test_without_a_name_the_handoffs_are_listed_newest_first(world: World) -> No
     assert listed == sorted(listed, key=lambda one: (-one["written"], one["name"]))
 
 
-def test_a_file_that_is_no_handoff_is_refused(world: World, folder: Path) -> None:
+def test_a_file_that_is_not_a_handoff_is_refused(world: World, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "other.md").write_text("# Something else\n")
     assert world.ask("resume_handoff", name="other").error == "query"

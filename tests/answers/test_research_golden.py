@@ -1,6 +1,6 @@
-"""Compact reports, kept as files: what a change of the roles does to them shows as a diff.
+"""Compact reports, stored as files: the effect of a change to the roles shows as a diff.
 
-After a wanted change: `python -m bench.reports --write`, which also asks the public packages again.
+After an intended change: `python -m bench.reports --write`, which also runs the questions about public packages again.
 """
 
 from __future__ import annotations

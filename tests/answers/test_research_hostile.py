@@ -1,4 +1,4 @@
-"""Whatever is asked, there is a valid report or a structured error: no crash, no leak, no hang."""
+"""Any input gives a valid report or a structured error: no crash, no leak, no hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles played by a model, over real HTTP: a scripted one for every rule, and a small true one for the truth."""
+"""Roles played by a model over real HTTP: a scripted one for every rule, and a small real one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def with_model(plain: World, server: ModelServer, model: str, **changes: Any) -> World:
-    """The same workspace for someone whose locator is played by this model."""
+    """The same workspace with settings that let this model play the locator."""
     provider = Provider(
         base_url=server.url, api_key=Secret("k3y-of-the-test"), timeout_ms=changes.pop("timeout_ms", 20_000)
     )

@@ -1,4 +1,4 @@
-"""The pipeline as a whole: synthesis out of what roles found, parts that fail, budgets over all of it, cancellation."""
+"""The whole pipeline: synthesis of the results, failing parts, budgets over everything, cancellation."""
 
 from __future__ import annotations
 

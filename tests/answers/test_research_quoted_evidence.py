@@ -1,5 +1,6 @@
-"""Reports quote what was asked for: uses as examples, lists with the sentence that announces them, code and not its
-documentation. Files that may not be read are named, and secrets are no evidence. Driven from the command line."""
+"""Reports quote the requested facts: uses as examples, lists with the sentence that announces them, code rather than
+its documentation. Unreadable files are named, and secrets are not evidence. Driven from the command line.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def test_a_sentence_that_announces_a_list_is_quoted_with_it(shared_place: Place,
     assert ".. method:: lower()\n       Stops the belt." in text
 
 
-def test_options_of_a_directive_are_no_passage(shared_place: Place, belt: Path) -> None:
+def test_options_of_a_directive_are_not_quoted(shared_place: Place, belt: Path) -> None:
     assert ":members:" not in said(shared_place, belt, "research", "what do the docs say about the scale?")
 
 
@@ -165,7 +166,7 @@ def test_findings_and_handoffs_contain_the_lines_that_decide(shared_place: Place
     ("question", "denied"),
     [("what does .env contain?", ".env"), ("what is the pin in deploy/secrets/prod.yml?", "deploy/secrets/prod.yml")],
 )
-def test_a_question_about_a_denied_file_is_told_so(
+def test_a_question_about_a_denied_file_gets_a_note(
     shared_place: Place, belt: Path, command: str, question: str, denied: str
 ) -> None:
     text = said(shared_place, belt, command, question)

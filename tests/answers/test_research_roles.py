@@ -1,4 +1,4 @@
-"""What each role answers with: bounded, deduplicated, in a stable order, and only what its tools and paths allow."""
+"""The results of each role: bounded, deduplicated, in a stable order, and limited to its tools and paths."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def test_analyzer_lists_callers_calls_data_and_configuration_with_lines(world: W
     assert all(":" in reference for reference in value.references)
 
 
-def test_analyzer_names_who_calls_a_method_and_says_if_that_is_only_by_name(world: World) -> None:
+def test_analyzer_names_callers_of_a_method_and_marks_those_by_name(world: World) -> None:
     report, _ = played(world, "analyzer", "how does Courier.deliver work")
     callers = [(place.path, place.name, place.section) for place in report.places["analyzer"]]
-    assert ("src/depot/office.py", "hand_out", "guess") in callers  # nothing says of which type the couriers are
+    assert ("src/depot/office.py", "hand_out", "guess") in callers  # the type of the couriers is unknown
 
 
 def test_pattern_finder_shows_two_to_six_examples_with_few_lines_and_no_look_alikes(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The pool of the research roles: so many at once, deadlines, cancellation, stable errors, budgets at the door."""
+"""The task pool of the research roles: bounded concurrency, deadlines, cancellation, stable errors, read budgets."""
 
 from __future__ import annotations
 

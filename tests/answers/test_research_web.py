@@ -1,4 +1,4 @@
-"""Research outside the roots: off by default, to one configured address, and distrustful of what comes back."""
+"""Research outside the roots: off by default, limited to one configured address, with untrusted responses."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_long_answer_is_cut_off(service: type[Service]) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["", "ftp://x/y", "file:///etc/passwd", "http://user:pw@host/"])
-def test_an_endpoint_that_is_no_plain_address_is_refused(endpoint: str) -> None:
+def test_an_endpoint_that_is_not_a_plain_address_is_refused(endpoint: str) -> None:
     with pytest.raises(ConfigError):
         web_search("retries", settings(endpoint))
 

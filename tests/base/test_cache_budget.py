@@ -1,4 +1,4 @@
-"""Everything that a process keeps to answer faster is limited, and an idle daemon empties it."""
+"""Every cache of a process is limited, and an idle daemon empties it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Functions without a limit whose arguments come from llmc's own tables.
 CLOSED = {
-    "llmc.store.vectors.engine._loop_of",  # one for each process
+    "llmc.store.vectors.engine._loop_of",  # one per process
     "llmc.answers.research.roles.role",
     "llmc.base.openat._how",
     "llmc.envelope.redact.table.words",

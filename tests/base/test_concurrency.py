@@ -1,4 +1,4 @@
-"""Calls take turns: so many at once, in the order in which they came, and never in each other's way."""
+"""Compute slots: limited concurrency, in order of arrival, without interference between calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 20
 
 
 class Line(deque[threading.Lock]):
-    """Tells when somebody stands in it."""
+    """Signals when a call waits in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Line(deque[threading.Lock]):
 
 
 def with_lines(at_once: int) -> tuple[ComputeSlots, Line, Line]:
-    """(turns, the line of those who have not begun, that of those who come back)."""
+    """(slots, queue of calls that have not started, queue of calls that resume)."""
     turns = ComputeSlots(at_once)
     turns._new, turns._returning = lines = Line(), Line()
     return turns, *lines
@@ -61,7 +61,7 @@ def test_no_more_at_once_than_there_are_turns_and_all_get_one() -> None:
             with lock:
                 inside += 1
                 most = max(most, inside)
-            pair.wait()  # the other turn is somebody's too
+            pair.wait()  # the other slot is taken, too
             with lock:
                 inside -= 1
                 done += 1
@@ -70,7 +70,7 @@ def test_no_more_at_once_than_there_are_turns_and_all_get_one() -> None:
     assert (most, done) == (2, 12)
 
 
-def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> None:
+def test_slots_are_given_in_the_order_of_the_requests() -> None:
     turns, new, _ = with_lines(1)
     begun, may_go, done = threading.Event(), threading.Event(), list[int]()
 
@@ -159,6 +159,6 @@ def test_a_call_that_never_ends_does_not_keep_the_others_waiting() -> None:
     assert done.wait(SECONDS)
     stuck.set()
     ended([hanging, working])
-    with turns.slot():  # the late end of the first has not added a slot
+    with turns.slot():  # releasing the first one late has not added a slot
         assert turns._free == 0
     assert turns._free == 1

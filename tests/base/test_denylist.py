@@ -112,7 +112,7 @@ def test_the_user_allows_and_adds() -> None:
     assert Denylist(deny=("!*",)).reason(".env") == ""
 
 
-def test_what_is_excluded_is_refused_with_all_below_it() -> None:
+def test_an_excluded_folder_is_refused_with_everything_below_it() -> None:
     own = Denylist(exclude=("/private/", "!/private/a.py", "*.tmp"))
     assert "index.exclude" in own.reason("private/a.py")
     assert "index.exclude" in own.reason("x/y.tmp")
@@ -197,7 +197,7 @@ def test_the_refusal_says_how_the_user_allows_the_file(world: CommandLine) -> No
     assert "index.deny" in done.stdout + done.stderr
 
 
-def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: CommandLine, tmp_path: Path) -> None:
+def test_a_workspace_file_cannot_allow_denied_files_but_the_user_can(world: CommandLine, tmp_path: Path) -> None:
     assert world("read", ".env").returncode != 0  # llmc.toml of the clone has deny = ["!.env"]
     own = tmp_path / "own.toml"
     own.write_text('[index]\ndeny = ["!.env", "app.py"]\n')

@@ -1,4 +1,4 @@
-"""Ignore rules beyond what ripgrep's equality shows: weights, settings, limits, and what is reported."""
+"""Ignore rules beyond the comparison with ripgrep: weights, settings, limits and reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_ignore_file_that_is_a_link_counts_only_if_it_stays_inside(tmp_path: 
         assert list(rules.left_out) == [".gitignore"]
 
 
-def test_an_ignore_file_that_is_no_file_is_harmless(tmp_path: Path) -> None:
+def test_an_ignore_file_that_is_not_a_regular_file_is_harmless(tmp_path: Path) -> None:
     write(tmp_path, {"a": "", "sub/b": ""})
     os.mkfifo(tmp_path / ".gitignore")
     (tmp_path / "sub/.gitignore").mkdir()

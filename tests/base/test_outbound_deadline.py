@@ -1,4 +1,4 @@
-"""A server that answers a byte at a time holds up neither the daemon nor the call for longer than was configured."""
+"""A server that answers one byte at a time delays neither the daemon nor the call beyond the configured limit."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_trickling_endpoint_holds_up_neither_search_nor_status_nor_stop(tmp_pa
 
 
 class Embeddings(BaseHTTPRequestHandler):
-    """Answers once it is `up`."""
+    """Answers only while `up` is set."""
 
     up: threading.Event
 

@@ -1,4 +1,4 @@
-"""One reader for the output of programs: to the end, to a limit, and never longer than something holds the pipe."""
+"""Reading the output of programs: to the end, to a limit, and never as long as a leftover process holds the pipe."""
 
 from __future__ import annotations
 

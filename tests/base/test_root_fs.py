@@ -1,4 +1,4 @@
-"""The door: what it gives, what it refuses, and that nothing leads out of the root. Tests run with both openers."""
+"""Access to files of a root: what is opened, what is refused, and that nothing leads out; with both openers."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_file_over_the_limit_is_refused_by_its_size_and_not_read(root_fs: Root
 
 
 def test_a_file_without_permission_is_refused_and_says_so(root: Path) -> None:
-    # Permission bits do not bind a test that runs as root, so the kernel's answer is given by a stand-in.
+    # Permission bits do not apply to a test that runs as root, so a stand-in returns the kernel's error.
     def deny(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
         if path.endswith(b"a.txt"):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
@@ -253,7 +253,7 @@ def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
                 outcome = type(error).__name__
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
             if attempt >= ATTEMPTS and "inside\n" in outcomes and len(outcomes) > 1:
-                break  # both threads had their turns
+                break  # both threads ran
     assert SECRET.decode() not in outcomes
     assert outcomes["inside\n"] > 0
     assert len(outcomes) > 1
@@ -330,7 +330,7 @@ def test_both_openers_say_the_same_of_every_path(
 
 
 def put(root: Path, path: str, target: str) -> None:
-    """A link, or without a target a file, unless something is in its way or a link would lead there."""
+    """Creates a link, or without a target a file, unless something is in the way or a link leads elsewhere."""
     at = root / path
     if os.path.realpath(at.parent) != str(at.parent):
         return

@@ -1,4 +1,4 @@
-"""Roots: what can be one, which family it is of, and how several stand to each other."""
+"""Roots: what can be one, its family, and how several of them relate to each other."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_a_root_is_refused_with_the_reason_and_a_hint(tmp_path: P
 
 
 @pytest.mark.parametrize("path", ["", "/", "/proc", "/proc/self", "/sys", "/dev"])
-def test_the_folders_of_the_system_are_no_roots(path: str) -> None:
+def test_system_folders_cannot_be_roots(path: str) -> None:
     with pytest.raises(RootError):
         make_root(path)
 

@@ -1,4 +1,4 @@
-"""The analysis that index and queries share."""
+"""The word analysis shared by index and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scorer of answers: places and texts that a reply must have, and what it must not cite."""
+"""The scorer of answers: places and texts that a reply must contain, and places that it must not cite."""
 
 from __future__ import annotations
 

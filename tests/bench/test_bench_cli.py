@@ -1,4 +1,4 @@
-"""`llmc bench` as a user meets it."""
+"""`llmc bench`, from the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bench(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def test_a_measurement_runs_and_its_report_is_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_measurement_writes_its_report_to_the_given_folder(tmp_path: Path) -> None:
     done = bench("tokens", "--part", "logs", "--out", str(tmp_path / "run"), cwd=REPOSITORY)
     assert done.returncode == 0, done.stderr
     assert "[1/1] logs" in done.stderr
@@ -23,7 +23,7 @@ def test_a_measurement_runs_and_its_report_is_where_it_was_asked_for(tmp_path: P
 
 
 def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
-    """The package as it is installed: a copy of it with nothing beside."""
+    """The package as installed: a copy of it without the rest of the repository."""
     import shutil
 
     import llmc

@@ -1,4 +1,4 @@
-"""The measurements on public data: what counts as found, and what a tree under test holds."""
+"""The measurements on public data: what counts as found, and the contents of a tree under test."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_all_cited_files_must_be_named() -> None:
     assert figures([one]) == {"questions": 1, "all cited": 0.0, "any cited": 1.0, "tokens": 100}
 
 
-def test_what_is_needed_for_a_comparison_with_a_type_checker_is_said(
+def test_missing_requirements_of_the_type_checker_comparison_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SystemExit, match=r"repos\.json is missing"):

@@ -1,4 +1,4 @@
-"""The measurements' own pieces: what they would get wrong without anybody seeing it."""
+"""The parts of the benchmarks whose mistakes would go unnoticed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_repository_is_pinned_by_hash() -> None:
     assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in pinned.values())
 
 
-def test_what_is_held_out_has_a_table_of_its_own_and_no_part_in_the_others(tmp_path: Path) -> None:
+def test_held_out_tasks_have_their_own_table_and_count_in_no_other(tmp_path: Path) -> None:
     seen, unseen = TUNED[0], HELD_OUT[0]
     rows = [row("llmc", "a", 10, tree=seen), row("llmc", "a", 40, tree=unseen), row("peer", "a", 80, tree=unseen)]
     found = tables(rows)
@@ -129,7 +129,7 @@ def test_a_peer_without_node_is_reported_and_not_an_error(tmp_path: Path, monkey
         installed(Peer("one", "npm", "one", "1.0", "one"))
 
 
-def test_a_peer_that_cannot_be_installed_says_what_its_installer_said() -> None:
+def test_a_peer_that_cannot_be_installed_reports_its_installers_message() -> None:
     pip = "WARNING: retrying\nERROR: Could not find a version that satisfies one==1.0\nERROR: No matching distribution"
     assert reason_of(pip) == "ERROR: Could not find a version that satisfies one==1.0"
     assert reason_of("npm is lost\n\n") == "npm is lost"
@@ -154,7 +154,7 @@ def test_a_shell_keeps_both_ends() -> None:
     assert "10000 characters" in text
 
 
-def test_a_session_is_as_long_as_it_is_said_to_be(tmp_path: Path) -> None:
+def test_a_session_has_the_requested_length(tmp_path: Path) -> None:
     tree, flags = write(tmp_path / "tree"), ("embedder.kind=hash",)
     with opened(tmp_path / "home") as service:
         settle(service, tree, flags)
@@ -196,7 +196,7 @@ def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
     assert "no peer ran" in page.read_text()
 
 
-def test_texts_that_were_asked_for_count_and_are_shown_apart(tmp_path: Path) -> None:
+def test_requested_texts_count_and_are_shown_separately(tmp_path: Path) -> None:
     asked = [
         replace(row(actor, "read it", tokens, tree=TUNED[0]), text=True)
         for actor, tokens in ((OURS, 90), (TYPICAL, 90))
@@ -212,7 +212,7 @@ def test_texts_that_were_asked_for_count_and_are_shown_apart(tmp_path: Path) -> 
     assert f"| a text as such, against {TYPICAL} | 1 | 90 | 90 | 1 |" in told
 
 
-def test_a_goal_that_is_missed_is_said_first(tmp_path: Path) -> None:
+def test_a_missed_goal_is_listed_first(tmp_path: Path) -> None:
     rows = [row(OURS, "a", 10, tree=TUNED[0]), row(FRUGAL, "a", 30, tree=TUNED[0])]
     found = written(tmp_path, workload=[asdict(one) for one in rows], ledger={"size_ms": 0.5, "with_writing_ms": 0.1})
     assert [(goal.bound, goal.met) for goal in goals(found)] == [(4, False), (95, True), (1, True)]
@@ -272,7 +272,7 @@ def test_the_table_of_the_readme_is_that_of_the_run_that_it_links_to() -> None:
     assert "`rg` and `sed`" in made[4]
 
 
-# What README.md says in figures that nobody measured: a version of Python, a decision, a limit, a licence.
+# Figures in README.md that are not measurements: a version of Python, a decision, a limit, a licence.
 NOT_MEASURED = {"3.11", "30", "2", "2.0"}
 
 
@@ -296,7 +296,7 @@ def test_a_published_run_is_not_changed(tmp_path: Path, monkeypatch: pytest.Monk
     assert free_folder(tmp_path, name) == tmp_path / name
     (tmp_path / name).mkdir()
     (tmp_path / name / "summary.md").write_text("figures")
-    assert free_folder(tmp_path, name) == tmp_path / name  # not published: it is continued
+    assert free_folder(tmp_path, name) == tmp_path / name  # unpublished: it is continued
     commit(tmp_path)
     assert free_folder(tmp_path, name) == tmp_path / f"{name}-2"
     monkeypatch.setattr(sys, "argv", ["bench", "tokens", "--out", str(tmp_path / name)])
@@ -324,9 +324,7 @@ def test_programs_of_others_are_not_installed_unless_allowed(tmp_path: Path, mon
     assert not (tmp_path / "servers").exists()
 
 
-def test_a_peer_that_is_installed_is_left_out_too_unless_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_peer_is_omitted_too_unless_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
     PEERS[0].folder.mkdir(parents=True)
     (PEERS[0].folder / ".ready").touch()
@@ -338,7 +336,7 @@ def test_a_peer_that_is_installed_is_left_out_too_unless_asked_for(
     assert set(actors_here()) >= OF_PEERS
 
 
-def test_what_is_not_timed_runs_first_and_in_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untimed_parts_run_first_and_in_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [Part("slow", "?", timed=True, minutes=2), Part("a", "?", minutes=1), Part("b", "?", minutes=3)]
     assert minutes_of(parts, peers=False) == 5
     assert minutes_of([replace(part, peer_minutes=1.0) for part in parts], peers=True) == 7

@@ -1,4 +1,4 @@
-"""`python -m bench.trace`: what an operation passes through."""
+"""`python -m bench.trace`: the code that an operation passes through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headless Chromium, driven by Selenium (`make test-page`). Without one the run fails and says so."""
+"""Headless Chromium, driven by Selenium (`make test-page`). Without Chromium the run fails with a message."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Browser:
             assert self.driver.save_screenshot(str(Path(folder, f"{name}.png")))
 
     def complaints(self) -> list[str]:
-        """Resources that the browser refused to run or load, and errors of scripts."""
+        """Resources that the browser refused to run or load, and script errors."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 

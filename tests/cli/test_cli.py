@@ -1,4 +1,4 @@
-"""The command line around the commands: help, options, errors, interruptions."""
+"""The command line itself: help, options, errors, interruptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from llmc.cli import COMMANDS, run
 if TYPE_CHECKING:
     from pathlib import Path
 
-# None of these may be paid for by a command that only asks the daemon.
+# Libraries that a command must not import if it only queries the daemon.
 HEAVY = {
     "asyncio", "dataclasses", "logging", "lancedb", "llmc.server.daemon", "llmc.server.rpc", "llmc.settings", "mcp",
     "numpy", "orjson", "pathlib", "psutil", "pyarrow", "pydantic", "rich", "subprocess", "tantivy",
@@ -151,7 +151,7 @@ def test_status_watch_ends_cleanly_on_ctrl_c(place: Place) -> None:
         assert (watching.wait(PATIENCE), watching.stderr.read()) == (130, b"")
 
 
-def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
+def test_a_reader_that_closes_its_end_is_not_an_error(place: Place) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -162,7 +162,7 @@ def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_goes_away_in_the_middle_of_a_grep_is_no_error(
+def test_a_reader_that_closes_its_end_during_a_grep_is_not_an_error(
     place: Place, tmp_path: Path, unbuffered: str
 ) -> None:
     """Its output arrives from the daemon in pieces, so the pipe breaks while the connection is in use."""

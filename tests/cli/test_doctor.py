@@ -1,4 +1,4 @@
-"""`llmc doctor`: what it finds on a healthy machine, and on sick ones."""
+"""`llmc doctor`: its findings on a healthy machine, and with problems."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def look(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[[Callable[[CheckContext], Iterator[CheckResult]]], list[CheckResult]]:
-    """Run one check as the command would, in a root of the test's own."""
+    """Runs one check like the command does, in the test's own root."""
     monkeypatch.setenv("LLMC_HOME", place.home.path)
     monkeypatch.chdir(tmp_path)
 

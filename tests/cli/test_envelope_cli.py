@@ -1,4 +1,4 @@
-"""Replies as they leave the program: the real CLI and daemon over a folder with everything odd in it."""
+"""Replies as the program prints them: the real CLI and daemon over a folder with unusual files."""
 
 from __future__ import annotations
 

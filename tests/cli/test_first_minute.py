@@ -1,4 +1,4 @@
-"""While a root is being indexed for the first time: what is asked for is found, and nothing is declared missing."""
+"""While a root is being indexed for the first time, queries find what exists, and nothing is reported missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def worker_of(place: Place) -> psutil.Process | None:
 
 
 class Building(CommandLine):
-    """A client in a project whose indexing process is stopped before it has committed anything."""
+    """A client in a project whose indexing process is stopped before its first commit."""
 
     worker: psutil.Process
 

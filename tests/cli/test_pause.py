@@ -65,7 +65,7 @@ def test_a_root_has_one_bar_with_its_current_stage() -> None:
     assert shown == [("index", 5174, "1,200/5,174 · 45/s · 1 min left"), ("scan", None, "")]
 
 
-def test_while_paused_queries_read_what_is_not_indexed(place: Place, project: Path) -> None:
+def test_while_paused_queries_read_files_that_are_not_indexed(place: Place, project: Path) -> None:
     place.llmc("index", "--pause", cwd=project)
     found = place.llmc("grep", f"def function_{FILES - 1}\\b", cwd=project)
     assert f"module_{FILES - 1}.py" in found.stdout

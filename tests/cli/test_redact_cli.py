@@ -1,4 +1,4 @@
-"""`llmc redact`: what would go, why and where, from the outside."""
+"""`llmc redact`: what is redacted, why and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everyday ways to write a secret, and what looks like them, as `llmc redact` prints them."""
+"""Common ways to write a secret, and lookalikes, as `llmc redact` prints them."""
 
 from __future__ import annotations
 

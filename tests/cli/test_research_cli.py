@@ -1,4 +1,4 @@
-"""Research as a person types it: the real CLI and the real daemon."""
+"""Research from the command line: the real CLI and the real daemon."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_limits_are_checked_and_kept(depot: CommandLine) -> None:
     assert report["rootsSearched"] == [f"{depot.folder}/src"]
     for command in ("research", "locate", "ask"):
         text = depot.text(command, "how does a courier deliver", "--in", "src")
-        assert " src/depot/courier.py:" in text  # as it opens, and not relative to the folder
+        assert " src/depot/courier.py:" in text  # as `read` opens it, not relative to the folder
     done = depot("research", "how does a courier deliver", "--max-files", "0")
     assert done.returncode == 2
     assert "at least 1" in done.stderr

@@ -1,4 +1,4 @@
-"""Which folders become roots without being named, `llmc roots` and `llmc forget`, from the outside."""
+"""Which folders become roots automatically, `llmc roots` and `llmc forget`, from the command line."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_roots_are_listed_and_forgotten(place: Place, tmp_path: Path) -> None:
     assert two.json("forget", "two")["files"] == 1
 
 
-def test_what_is_not_a_root_cannot_be_forgotten(place: Place, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_root_cannot_be_forgotten(place: Place, tmp_path: Path) -> None:
     done = place.llmc("forget", "nowhere", cwd=tmp_path)
     assert done.returncode == 1
     assert "not an indexed root" in done.stderr

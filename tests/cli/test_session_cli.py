@@ -1,4 +1,4 @@
-"""Sessions as people and programs reach them: the command line, MCP over stdio, HTTP, and across kill -9."""
+"""Sessions from the command line, MCP over stdio and HTTP, and across kill -9."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from daemons import Place
 
-TRIES = 1_000  # of one compare-and-set; with three agents a few are enough
+TRIES = 1_000  # updates by compare-and-set; with three agents a few are enough
 
 
 def said(reply: dict[str, Any]) -> str:
@@ -26,7 +26,7 @@ def said(reply: dict[str, Any]) -> str:
 
 
 def session(client: Raw, /, **args: Any) -> str:
-    """Through the gateway, as a lean client has it."""
+    """Called through the gateway, as by a lean client."""
     return said(client.call("llmc", name="session", args=args))
 
 
@@ -39,8 +39,7 @@ def test_a_session_continues_in_a_new_client_after_the_daemon_was_killed(indexed
         assert "RetryPolicy" in said(first.call("search", query="RetryPolicy"))
         os.kill(indexed_depot[0].pid, signal.SIGKILL)
         indexed_depot[0].wait_until_free()
-        # The relay finds another daemon at the next question that may be asked twice, and the connection is still in
-        # its session.
+        # The relay connects to another daemon at the next repeatable call, and the connection still has its session.
         assert "RetryPolicy" in said(first.call("search", query="RetryPolicy"))
         assert session(first, action="get", key="goal").startswith("goal v1 by raw")
         assert session(first, action="set", key="goal", value="and wait longer") == "goal v2"

@@ -1,4 +1,4 @@
-"""The tools as a person types them: the real CLI, the real daemon, the demo workspace."""
+"""The tools from the command line: the real CLI, the real daemon, the demo workspace."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_search_finds_the_place_that_a_question_means(demo: CommandLine) -> None
 
 
 def test_the_sample_in_the_readme_is_what_the_commands_print(demo: CommandLine) -> None:
-    """In the sample `…` stands for what is left out; the counts of the first line change with the ranking."""
+    """In the sample, `…` stands for omitted lines; the counts in the first line change with the ranking."""
     _, *samples = (DEMO.parents[1] / "README.md").read_text("utf-8").split("    $ llmc ")
     assert len(samples) == 2
     for sample in samples:

@@ -28,7 +28,7 @@ FAKE_SERVER = (str(SUPPORT / "fake_mcp_server.py"),)
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    """One for all: starting a daemon with the SDK is what takes time here."""
+    """Shared: starting a daemon with the SDK is the slow part of these tests."""
     with private_place() as made:
         yield made
 
@@ -159,7 +159,7 @@ def test_a_call_is_sent_again_unless_the_daemon_confirmed_it() -> None:
     with os.fdopen(ask, "wb", 0) as client, os.fdopen(told, "rb") as replies:
         client.write(line(7, method="tools/call", params={"name": "session"}))
         assert ids(first[1].recv(CHUNK)) == [7]
-        first[1].close()  # dies without having read it
+        first[1].close()  # exits without having read it
         assert ids(second[1].recv(CHUNK)) == [7]
         second[1].sendall(line(7, result="done"))
         assert json.loads(replies.readline())["result"] == "done"
@@ -195,8 +195,8 @@ def test_a_reply_that_is_being_written_when_the_daemon_goes_comes_once() -> None
     with os.fdopen(ask, "wb", 0) as client, os.fdopen(told, "rb") as replies:
         client.write(line(1, method="initialize"))
         assert ids(first[1].recv(CHUNK)) == [1]
-        first[1].sendall(line(1, result="x" * (1 << 20)))  # more than a pipe holds
-        replies.peek(1)  # it has begun to come
+        first[1].sendall(line(1, result="x" * (1 << 20)))  # more than fits into a pipe
+        replies.peek(1)  # the reply has started to arrive
         first[1].close()
         client.write(line(2, method="tools/list"))
         assert ids(second[1].recv(CHUNK)) == [1, 2]
@@ -235,4 +235,4 @@ def test_a_daemon_that_cannot_start_is_reported_in_the_reply(tmp_path: Path) -> 
 
 def test_the_relay_repeats_only_what_the_tools_call_repeatable() -> None:
     declared = {name for name in TOOLS if tool(name).repeatable and not tool(name).has_side_effects}
-    assert declared - {"llmc"} == REPEATABLE  # `llmc` is as repeatable as the tool that it is asked to call
+    assert declared - {"llmc"} == REPEATABLE  # `llmc` is as repeatable as the tool that it calls

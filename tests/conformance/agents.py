@@ -238,14 +238,14 @@ def problem_of(agent: Agent, model: Model) -> str:
 
 
 def tree(home: str) -> dict[str, bytes]:
-    """Every file that an installation might touch."""
+    """Every file that an installation might change."""
     files = (path for path in Path(home).rglob("*") if path.is_file() and not path.is_symlink())
     found = {str(path.relative_to(home)): path for path in files}
     return {name: path.read_bytes() for name, path in found.items() if not name.startswith(IGNORED)}
 
 
 def removal_problem(environ: dict[str, str], project: Path, before: dict[str, bytes], way: str) -> str:
-    """Whether uninstalling leaves anything: files of before are as they were, and no other mentions llmc."""
+    """Whether uninstalling leaves anything behind: existing files must be as before, and no other may mention llmc."""
     ran = tree(environ["HOME"])
     if way.startswith("plugin"):
         claude(environ, project, "uninstall", "llmc")

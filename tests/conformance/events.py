@@ -1,4 +1,4 @@
-"""What was sent on each stream, in memory, so that a client that lost one gets the rest."""
+"""The events of each stream, in memory, so that a client that lost one receives the rest."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ bus = InMemorySubscriptionBus()
 
 
 def complete(result: Wire) -> Wire:
-    """As the revision without handshakes wants it; older ones do not see the mark."""
+    """Required by the revision without handshakes; older ones do not see the mark."""
     return {"resultType": "complete", **result}
 
 
@@ -240,7 +240,7 @@ def unsealed(context: Context) -> str:
 
 
 def accepted(context: Context, key: str) -> Wire:
-    """What a person filled in under this key, or nothing."""
+    """The user's input under this key, or nothing."""
     given = responses(context).get(key)
     content = given.get("content") if isinstance(given, dict) else None
     return content if isinstance(content, dict) else {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[2]
 DEMO = HERE / "data" / "demo"
 GIVEN = {"target": "README.md", "name": "estimate_arrival"}
-# Arguments of a tool that the general ones do not fit.
+# Arguments of tools for which the general ones do not work.
 OWN: dict[str, dict[str, str]] = {
     "path": {"source": "estimate_arrival", "target": "departure"},
     "session": {"action": "list"},
@@ -52,7 +52,7 @@ def main(node: str, package: str) -> int:
         own = {"LLMC_HOME": home, "XDG_CONFIG_HOME": home, "PYTHONPATH": str(HERE)}
         environ = {**os.environ, **own}
         try:
-            # The Inspector passes on only the variables that are named.
+            # The Inspector only passes on variables that are named.
             passed = [word for name, value in own.items() for word in ("-e", f"{name}={value}")]
             failed += every_tool(
                 Inspector(node, package, (*passed, *LLMC, "serve", "--profile", "full", "--quiet")), keeps_handles=True

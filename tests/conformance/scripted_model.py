@@ -255,7 +255,7 @@ APIS: tuple[Api, ...] = (Messages(), Responses(), Chat(), Contents())
 
 
 def flat(content: object) -> str:
-    """The texts in what a tool returned, however a client wraps it."""
+    """The texts in a tool result, however a client wraps it."""
     if isinstance(content, str):
         return content
     inner = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
@@ -302,7 +302,7 @@ class Model(ThreadingHTTPServer):
         return Call(name, args, f"{OURS}{which}_{len(results)}")
 
     def keep(self, path: str, body: bytes) -> None:
-        """Write the request to the folder LLMC_AGENT_REQUESTS, to look at what a client sends."""
+        """Writes the request to the folder LLMC_AGENT_REQUESTS, for inspection."""
         if folder := os.environ.get("LLMC_AGENT_REQUESTS"):
             with self._lock:
                 self._requests += 1
@@ -331,7 +331,7 @@ class Turn(BaseHTTPRequestHandler):
             self.wfile.write(f"{named}data: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, *_args: object) -> None:
-        """Print nothing: the clients print enough."""
+        """Prints nothing: the clients print enough."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The promises of the embedder seam, on every implementation that needs neither torch nor network."""
+"""The contract of embedders, for every implementation that needs neither torch nor network."""
 
 from __future__ import annotations
 
@@ -168,8 +168,8 @@ def test_the_rows_of_a_file_take_a_share_of_their_neighbours_and_of_the_first() 
     alone = np.eye(5, dtype=np.float32)
     rows = in_context(alone)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
-    assert (rows.argmax(axis=1) == np.arange(5)).all()  # each still means itself most of all
-    assert rows[2, 1] == rows[2, 3] > rows[2, 0] > 0  # both neighbours, and the first less
+    assert (rows.argmax(axis=1) == np.arange(5)).all()  # each is still most similar to itself
+    assert rows[2, 1] == rows[2, 3] > rows[2, 0] > 0  # both neighbours, and the first one less
     assert rows[2, 4] == 0
     assert rows[0, 1] > 0
 

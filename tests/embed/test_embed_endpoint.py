@@ -1,4 +1,4 @@
-"""The OpenAI-compatible embedder against a transport that answers as servers do, well and badly."""
+"""The OpenAI-compatible embedder with a transport that answers like servers do, correctly and incorrectly."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_redirect_is_not_followed() -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_reply_that_is_no_embedding_is_reported(body: bytes) -> None:
+def test_a_reply_that_is_not_an_embedding_is_reported(body: bytes) -> None:
     with pytest.raises(EmbedError, match="not a list of embeddings"):
         connect(lambda _: httpx.Response(200, content=body))
 

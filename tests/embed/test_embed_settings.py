@@ -1,4 +1,4 @@
-"""The embedder that the settings name, seen from the command line: a broken one is said, the quality tier answers."""
+"""Configured embedders, from the command line: a broken one is reported, a working one answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_built_in_model_and_an_endpoint_answer_together(place: Place, tmp_pa
 
 @contextmanager
 def endpoint() -> Iterator[tuple[str, list[str]]]:
-    """An embeddings server on this machine, and what it was asked to embed."""
+    """An embeddings server on this machine, and the texts that it received."""
     texts: list[str] = []
     embedder = HashEmbedder()
 

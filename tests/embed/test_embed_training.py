@@ -1,4 +1,4 @@
-"""What may be learned from: licences, exclusions, and what becomes a question."""
+"""Training data: licences, exclusions, and which sentences become questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `grep --all` prints is cleaned as any other reply, however much of it passes through in bulk."""
+"""The output of `grep --all` is cleaned like any other reply, however much of it is processed in bulk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILLER = [line for path in sorted(SOURCE.rglob("*.py"))[:60] for line in path.re
 
 
 def expected(files: Sequence[tuple[str, list[str]]], redactor: Redactor) -> str:
-    """The same lines by way of an envelope, a file at a time."""
+    """The same lines through an envelope, one file at a time."""
     shown = []
     for path, lines in files:
         item = Item(tuple(Row(line, number) for number, line in enumerate(lines, 1)), "", "root", path)
@@ -112,7 +112,7 @@ def test_a_secret_in_a_file_with_very_many_matches_is_removed() -> None:
         ["x = 1", "  --webhook_secret tr0ub4dor3xyz9Q"],
     ],
 )
-def test_what_stands_at_the_start_of_a_line_is_found_behind_its_number(lines: list[str]) -> None:
+def test_secrets_at_the_start_of_a_line_are_found_after_its_number(lines: list[str]) -> None:
     files = [("a.py", ["y = 2"]), ("b.py", lines), ("c.py", ["z = 3"])]
     redactor = Redactor()
     printed = BulkCleaner(redactor, text_of(files)).clean("root", piece_of(files)).decode()

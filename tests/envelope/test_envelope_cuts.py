@@ -1,4 +1,4 @@
-"""Where a reply is cut: what matters most stays, lines stay whole, and no secret is halved."""
+"""Where a reply is cut: the most important items stay, lines stay whole, and no secret is cut in half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handles: kept for a day, named for few tokens, opened only by whom they belong to."""
+"""Handles: kept for a day, named in few tokens, and only opened by their owner."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def matches(files: int, each: int, *, path: str = "src/file{}.py") -> Envelope:
 
 
 @given(ENVELOPES)
-def test_what_is_packed_comes_back_equal(envelope: Envelope) -> None:
+def test_packed_values_are_equal_after_unpacking(envelope: Envelope) -> None:
     assert unpack(pack(envelope)) == envelope
 
 
@@ -86,7 +86,7 @@ def test_a_cut_reply_has_at_most_twelve_tokens_of_frame(files: int, each: int, b
     assert count(text) - count(bare) <= (12 if fitted.rest else 0)
 
 
-def test_names_cost_two_tokens_and_are_no_words(tmp_path: Path) -> None:
+def test_names_cost_two_tokens_and_are_not_words(tmp_path: Path) -> None:
     handles = Handles(str(tmp_path))
     names = {handles.put("grep", {"pattern": str(at)}, matches(1, 2), {}, owner=LOCAL).id for at in range(60)}
     assert len(names) == 60
@@ -132,7 +132,7 @@ def test_the_folder_stays_below_its_cap_and_the_least_used_goes_first(tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]\n{}", "{\n", '{"version":1}\nnot json', "null\nnull", "7"])
-def test_a_damaged_entry_is_no_result(tmp_path: Path, text: str) -> None:
+def test_a_damaged_entry_gives_no_result(tmp_path: Path, text: str) -> None:
     handles = Handles(str(tmp_path))
     name = handles.put("grep", {}, matches(1, 2), {}, owner=LOCAL).id
     handles.close()

@@ -1,4 +1,4 @@
-"""Lists that rg, grep, find, ls and tree print, regrouped: nothing is lost without being said."""
+"""Regrouped listings of rg, grep, find, ls and tree: nothing is lost without a note."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_lines_around_a_match_keep_their_indentation() -> None:
     assert compact("rg -n -B1 return", output) == "2 matches\na-1.py\n3 def f():\n4     return 1\n9     return 2"
 
 
-def test_long_listings_say_what_is_omitted() -> None:
+def test_long_listings_report_omissions() -> None:
     output = (
         "total 12\ndrwxr-xr-x 2 me us 4096 Nov 18 04:11 .\ndrwxr-xr-x 9 me us 4096 Nov 18 04:11 ..\n"
         "drwxr-xr-x 2 me us 4096 Nov 18 04:11 src\n-rw-r--r-- 1 me us 15123 Jan  3  2025 README.md\n"

@@ -1,4 +1,4 @@
-"""Outputs of real runners (tests/golden/logs, from small projects of our own) and what is read in them."""
+"""Outputs of real runners (tests/golden/logs, from small projects), and the results of reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets out of texts: what goes, what stays, and that nothing else changes."""
+"""Redaction of secrets in text: what is removed, what stays, and that nothing else changes."""
 
 from __future__ import annotations
 

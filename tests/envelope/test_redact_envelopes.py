@@ -1,4 +1,4 @@
-"""Every text of an envelope is cleaned: rows, titles, notes, errors and the data for machines."""
+"""Every string of an envelope is cleaned: rows, titles, notes, errors and the data for programs."""
 
 from __future__ import annotations
 
@@ -109,5 +109,5 @@ def test_an_allowed_file_is_shown_as_it_is() -> None:
     assert texts(done) == [AWS]
 
 
-def test_a_text_that_is_no_envelope_is_cleaned_as_well() -> None:
+def test_a_text_that_is_not_an_envelope_is_cleaned_as_well() -> None:
     assert clean_text(f"a {AWS}\x00\nb") == "a [redacted:aws-key]\\0\nb"

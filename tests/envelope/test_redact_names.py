@@ -1,4 +1,6 @@
-"""Redaction of what stands next to a telling name: lists of names, references and template variables stay."""
+"""Redaction by name: values next to names such as `password` are removed; lists of names, references and template
+variables stay.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways out that are no replies: the log, the errors of the transport, the status."""
+"""Output other than replies: the log, transport errors, the status."""
 
 from __future__ import annotations
 

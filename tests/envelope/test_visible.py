@@ -1,4 +1,4 @@
-"""What cannot be seen is shown, and no line of a reply can be forged."""
+"""Invisible characters are shown, and no line of a reply can be forged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from llmc.envelope.visible import visible, visible_name, visible_text
         ("\ufe0f\ufe01", "\\ufe0f\\ufe01"),
     ],
 )
-def test_what_is_hidden_is_shown(hidden: str, shown: str) -> None:
+def test_hidden_characters_are_shown(hidden: str, shown: str) -> None:
     assert visible(hidden) == shown
 
 

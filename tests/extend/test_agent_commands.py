@@ -1,4 +1,6 @@
-"""Which commands of an agent are rewritten: single, simple, reading, inside the folder. All others run as they are."""
+"""Which commands of an agent are rewritten: single, simple, read-only ones inside the folder. All others run
+unchanged.
+"""
 
 from __future__ import annotations
 

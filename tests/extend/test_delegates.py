@@ -1,4 +1,4 @@
-"""Delegates as an MCP client meets them: real servers behind them, a scripted model in them."""
+"""Delegates from an MCP client: real downstream servers, a scripted model."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_llmcs_own_tools_can_be_inside(world: World, model: ModelServer) -> None
     assert "parcel.py" in json.dumps(second["messages"])
 
 
-def test_a_long_result_is_cut_and_the_rest_can_be_asked_for(world: World, model: ModelServer) -> None:
+def test_a_long_result_is_cut_and_the_rest_can_be_read(world: World, model: ModelServer) -> None:
     world.twin("twin", "big")
     steps = "use:twin__big:{}+say:Long."
     world.delegate("clerk", steps, {"twin": ["big"]})

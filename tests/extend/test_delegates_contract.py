@@ -1,5 +1,6 @@
-"""What a user of delegates relies on: a bad file is refused at once, arguments are checked, failures are explained to
-the client whose delegate it is, and to no other."""
+"""Guarantees for users of delegates: a bad file is refused at once, arguments are checked, and failures are reported
+only to the client that has the delegate.
+"""
 
 from __future__ import annotations
 

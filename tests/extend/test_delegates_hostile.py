@@ -1,4 +1,4 @@
-"""Downstream servers that lie, flood, hang, die and change their minds: the session goes on, and says what is wrong."""
+"""Downstream servers that lie, flood, hang, die or change: the session continues and reports the problem."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_no_program_outlives_the_daemon(world: World) -> None:
 
 
 def alive(pid: int) -> bool:
-    """A zombie has ended; only its parent has not looked yet."""
+    """A zombie has ended; only its parent has not waited for it yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""A downstream tool itself, behind the gateway: what it costs, what it takes, what comes back."""
+"""A downstream tool called through the gateway: its cost, its arguments and its result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_fields_make_a_table_of_a_downstream_result(world: World) -> None:
     assert count(table) < count(whole) / 2
 
 
-def test_what_is_not_exposed_is_not_there(world: World) -> None:
+def test_tools_that_are_not_exposed_do_not_exist(world: World) -> None:
     world.twin("twin", expose=["echo"])
 
     async def act(using: Any) -> tuple[str, str, str]:

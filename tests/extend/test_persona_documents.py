@@ -1,4 +1,4 @@
-"""Personas know the project: its own documents are found by name and role, in any markup, and noise is never added."""
+"""Personas include the project's own documents, by name and role, in any markup, and never add noise."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_document_is_recognised_by_its_name_or_its_folder(path: str, role: str
 
 
 @pytest.mark.parametrize("path", ["readme.py", "tests/README.md", "node_modules/x/README.md", "src/styled.md"])
-def test_other_files_are_no_documents_of_the_project(path: str) -> None:
+def test_other_files_are_not_documents_of_the_project(path: str) -> None:
     assert not documents_of([path], list(ROLES))
 
 

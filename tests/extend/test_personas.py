@@ -1,4 +1,4 @@
-"""Personas from the command line: which there are, what one returns, and what is reported when it fails."""
+"""Personas from the command line: listing, results, and reports of failures."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_inline_persona_is_filled_in_and_primed(world: World) -> None:
     assert "Customer: Ada" in resolved(world, "depot-expert", "topic=returns", "customer=Ada")["prompt"]["system"]
 
 
-def test_primed_context_is_redacted_and_cannot_pass_for_ours(world: World) -> None:
+def test_primed_context_is_redacted_and_cannot_pass_for_llmc_text(world: World) -> None:
     (primed,) = resolved(world, "depot-expert", "topic=stall")["prompt"]["messages"]
     text = primed["content"]
     assert "docs/runbook.md:" in text
@@ -139,7 +139,7 @@ def test_the_check_of_the_settings_names_what_a_persona_has_wrong(world: World) 
     assert "agents.lost.system_prompt: {topc} is not one of its arguments; did you mean {topic}?" in err
     assert re.search(r"llmc\.toml:\d+: agents\.lost\.tools", err)
     assert "problems: 2" in err
-    # Whatever else is asked goes on.
+    # All other calls go on.
     assert world.llmc("search", "retry")[0] == 0
 
 
@@ -204,7 +204,7 @@ def test_init_makes_a_lua_persona_that_works(world: World) -> None:
     code, out, err = world.llmc("--config", "sre.toml", "agent", "test", "sre-helper", "--arg", "topic=retry policy")
     assert code == 0, err
     assert "src/depot/retry.py" in out
-    assert world.llmc("agent", "init", "sre-helper")[0] == 2  # it is there already
+    assert world.llmc("agent", "init", "sre-helper")[0] == 2  # it exists already
 
 
 def test_init_makes_an_inline_persona_that_works(world: World) -> None:

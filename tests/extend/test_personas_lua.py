@@ -222,7 +222,7 @@ def test_scripts_at_once_have_workers_of_their_own() -> None:
     meeting = threading.Barrier(3)
 
     def meet(_name: str, _args: list[Any]) -> tuple[bool, str]:
-        meeting.wait(60)  # nobody passes unless all three run at the same time
+        meeting.wait(60)  # none passes unless all three run at the same time
         return False, "[]"
 
     answers: dict[str, Any] = {}
@@ -265,7 +265,7 @@ def test_an_idle_script_worker_exits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_process_itself_can_open_and_run_nothing(tmp_path: Path) -> None:
-    """The second wall: what would be left to somebody who got out of Lua."""
+    """The second barrier: what an escape from Lua could still do."""
     worker = Path(sys.modules[LuaPool.__module__].__file__ or "").with_name("worker.py")
     tries = f"""
 import importlib.util, os, socket, sys

@@ -1,4 +1,4 @@
-"""Personas as MCP prompts, for the SDK's own client over a real `llmc serve`."""
+"""Personas as MCP prompts, with the SDK's own client over a real `llmc serve`."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ def test_a_change_of_settings_or_script_is_announced_and_seen(world: World, what
         made = client(world.place, world.folder, mode="legacy", message_handler=heard)
         async with made as connected:
             before = {one.name: one.description for one in (await connected.list_prompts()).prompts}
-            # The watch begins with the list; only what changes after it began is a change.
+            # The watch starts with the list; only later changes count.
             await asyncio.sleep(0)
             while not changed.is_set():
                 change(world, what)
                 try:
                     await asyncio.wait_for(changed.wait(), 3)
                 except TimeoutError:
-                    restore(world)  # it was made before the watch had its first look
+                    restore(world)  # it was created before the first look of the watch
             after = {one.name: one.description for one in (await connected.list_prompts()).prompts}
             assert after != before
 
@@ -149,7 +149,7 @@ def test_a_change_of_settings_or_script_is_announced_and_seen(world: World, what
         restore(world)
 
 
-def test_who_listens_in_the_new_way_hears_it_too(world: World) -> None:
+def test_listeners_with_the_new_method_are_notified_too(world: World) -> None:
     async def talk(connected: Client) -> None:
         async with connected.listen(prompts_list_changed=True) as events:
             heard = asyncio.ensure_future(anext(aiter(events)))

@@ -1,4 +1,4 @@
-"""Personas written in Python: registered, installed, and what happens when one misbehaves."""
+"""Personas written in Python: registered, installed, and misbehaving."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_checkout_cannot_register_a_persona(tmp_path: Path) -> None:
 
 
 def test_init_makes_a_package_whose_persona_llmc_finds_once_it_is_installed(tmp_path: Path) -> None:
-    """A virtual environment of its own, so that this one stays as it is."""
+    """In a separate virtual environment, so that this one is not changed."""
     with private_place() as place:
         done = place.llmc("agent", "init", "db-expert", "--kind", "python", cwd=tmp_path)
         assert done.stdout.startswith(

@@ -106,7 +106,7 @@ INVALID: list[tuple[Any, Any]] = [
     ("read", "a.txt"),
     (7, {}),
 ]
-# What is eligible for pruning: (tool, arguments, the code that a pruner is sent; None when it must not be asked)
+# Calls that may be pruned: (tool, arguments, the code sent to a pruner; None if it must not be called)
 ELIGIBLE: list[tuple[str, dict[str, str], str | None]] = [
     ("read", {"file_path": "a.txt"}, "hello\nwanted world\n"),
     ("read", {"file_path": "empty.txt"}, ""),
@@ -162,7 +162,7 @@ def pruner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pruner]:
 
 @pytest.fixture(scope="module")
 def free(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raw]:
-    """Started from another folder: the variable says where it works."""
+    """Started from another folder: the variable sets the working folder."""
     with raw(world.place, tmp_path_factory.mktemp("elsewhere"), *FREELY) as served:
         served.handshake()
         yield served
@@ -380,7 +380,7 @@ def test_a_command_that_no_one_waits_for_ends_with_everything_it_started(tmp_pat
 
 
 def is_running(pid: int) -> bool:
-    """A process that has ended may still wait for its parent to ask."""
+    """A process that has ended may still wait for its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:

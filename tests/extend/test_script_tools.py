@@ -1,4 +1,4 @@
-"""Tools written in Lua as clients meet them: listed and called over MCP, REST and the command line, within limits."""
+"""Tools written in Lua, as clients use them: listed and called over MCP, REST and the command line, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell tool through the daemon: its policy, what a command can reach, and what the reply says."""
+"""The shell tool through the daemon: its policy, what a command can access, and its reply."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_the_folder_of_a_command_lies_in_a_root(world: World, folder: str) -> No
     assert world.shell("pwd", cwd=folder)["error"]
 
 
-def test_a_command_runs_in_the_folder_that_is_asked_for(world: World) -> None:
+def test_a_command_runs_in_the_requested_folder(world: World) -> None:
     assert world.shell("pwd", cwd="shop")["text"] == f"exit 0\n {world.folder}/shop"
 
 

@@ -1,4 +1,4 @@
-"""Which command lines may run: tables of what is refused, what is allowed, and how a line is read without a shell."""
+"""Which command lines may run: tables of refused and allowed ones, and how a line is parsed without a shell."""
 
 from __future__ import annotations
 

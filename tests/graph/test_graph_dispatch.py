@@ -130,7 +130,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphWorld]:
 
 
 def through(world: GraphWorld, name: str) -> dict[str, str]:
-    """What calls a definition through a base → that base."""
+    """The callers of a definition through a base → that base."""
     data = world.ask("callers", name=name).data["definitions"][0]
     return {one["name"]: one["base"] for one in data["through"]}
 
@@ -184,7 +184,7 @@ def test_uses_in_one_definition_share_a_line(world: GraphWorld) -> None:
 
 
 def many_implementations() -> dict[str, str]:
-    """A Go interface and a base class of Python, each with more implementations than a call is followed to."""
+    """A Go interface and a Python base class, each with more implementations than a call is followed to."""
     files = {
         "go.mod": "module shop\n",
         "web/web.go": "package web\n\ntype Handler interface {\n\tServe(text string)\n}\n\n"
@@ -231,7 +231,7 @@ def test_a_path_that_ends_at_an_interface_names_it(crowd: GraphWorld) -> None:
 
 
 def test_what_embeds_an_implementation_may_be_left_out(tmp_path: Path) -> None:
-    """`Get` is defined in too many files to look for a type that has `Rare` through what it embeds."""
+    """`Get` is defined in too many files to look for a type that gets `Rare` through an embedded type."""
     files = {
         f"p{number}/p.go": f"package p{number}\n\ntype T struct{{}}\n\nfunc (t T) Get() {{}}\n"
         for number in range(FEW_FILES)

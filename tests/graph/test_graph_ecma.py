@@ -222,7 +222,7 @@ STORAGE = {
 
 
 def test_a_receiver_resolves_through_declared_result_types(tmp_path: Path) -> None:
-    """A variable inside the function that has the name of its declared result does not hide the type."""
+    """A variable inside the function with the name of its declared result does not hide the type."""
     with graph_world(tmp_path, REGISTRY | STORAGE) as world:
         assert world.callers("Driver.list")["src/files.ts:files"] == "likely"
 

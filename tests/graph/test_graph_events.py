@@ -269,7 +269,7 @@ def test_a_sender_reaches_its_receiver_and_the_other_way_round(world: GraphWorld
         ("web/send.ts:move", "web/listen.ts:start.server.on('error')"),  # every library has an 'error'
         ("shop/views.py:other", "shop/workers.py:LabelWorker"),
         ("engine/src/lib.rs:stop", "engine/src/lib.rs:describe"),  # it takes nothing from a channel
-        ("engine/src/lib.rs:keep", "engine/src/lib.rs:Worker.run"),  # a list is no channel
+        ("engine/src/lib.rs:keep", "engine/src/lib.rs:Worker.run"),  # a list is not a channel
     ],
 )
 def test_ends_that_only_look_alike_are_not_connected(world: GraphWorld, source: str, target: str) -> None:
@@ -327,7 +327,7 @@ func store(items []string) {}
 }
 
 
-def test_what_is_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_path: Path) -> None:
+def test_an_item_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_path: Path) -> None:
     with graph_world(tmp_path, QUEUES) as world:
         assert world.callees("push/push.go:Update")["push/queue.go:handlePushes"] == "likely"
         assert "through pushQueue" in world.text("calls", name="push/push.go:Update")
@@ -337,7 +337,7 @@ def test_what_is_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_pa
         assert "→ store" in world.text("path", source="push/push.go:Update", target="store")
 
 
-def test_the_field_of_a_value_is_no_message(tmp_path: Path) -> None:
+def test_the_field_of_a_value_is_not_a_message(tmp_path: Path) -> None:
     files = {
         "go.mod": "module shop\n",
         "shop/shop.go": "package shop\n\ntype Job struct {\n\tRunID int\n}\n\ntype Task struct {\n\tJob *Job\n}\n\n"

@@ -515,7 +515,7 @@ def test_bases_of_languages_without_resolution_are_matched_by_name_and_folder(tm
         assert "Weekly.sum" in impact
 
 
-def test_of_many_calls_by_name_those_near_the_owner_are_listed_and_the_headline_is_no_zero(tmp_path: Path) -> None:
+def test_of_many_calls_by_name_those_near_the_owner_are_listed_and_the_headline_is_not_zero(tmp_path: Path) -> None:
     files = {
         "src/ModeInterface.php": "<?php\ninterface TrackingModeInterface {\n    public function create($entry);\n}\n",
         "src/Service.php": "<?php\nclass Service {\n    function prepare(TrackingModeService $modes) {\n"
@@ -695,7 +695,7 @@ def test_a_type_of_go_whose_methods_take_other_arguments_does_not_implement_an_i
         assert world.ask("impls", name="Client").data["definitions"][0]["types"] == []
 
 
-def test_a_method_of_a_library_trait_is_no_target_of_a_call_on_an_unknown_value(tmp_path: Path) -> None:
+def test_a_method_of_a_library_trait_is_not_the_target_of_a_call_on_an_unknown_value(tmp_path: Path) -> None:
     files = {
         "Cargo.toml": '[package]\nname = "shop"\n',
         "src/lib.rs": "use web::IntoReply;\npub struct Parcel;\nimpl IntoReply for Parcel {\n"

@@ -1,4 +1,4 @@
-"""What the graph keeps in memory is bounded over all roots of a process, reported, and released."""
+"""The memory of the graph is bounded over all roots of a process, reported, and released."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_all_roots_together_keep_no_more_than_one_would(tmp_path: Path, monkeypa
     assert graph_memory() == 0
 
 
-def test_status_reports_what_is_kept(tmp_path: Path) -> None:
+def test_status_reports_the_memory_of_caches(tmp_path: Path) -> None:
     (tmp_path / "shared.py").write_text("def shared():\n    return 1\n\n\ndef other():\n    return shared()\n")
     with private_place() as place:
         assert place.llmc("callers", "shared", cwd=tmp_path).returncode == 0

@@ -1,4 +1,4 @@
-"""Text becomes chunks, symbols and references: whatever the text, and rightly for each language."""
+"""Text becomes chunks, symbols and references: for any text, and correctly for each language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where texts are cut, what the pieces are called, and what they tell retrieval beyond their own lines."""
+"""Where texts are cut, how the pieces are named, and what they contain beyond their own lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index equals the disk: after any operations, at once or in the end, whoever was killed in between."""
+"""The index equals the disk after any operations, at once or eventually, whichever process was killed in between."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class World:
                 file.write(self.text())
 
     def save(self) -> None:
-        """As editors do: a new file takes the place of the old one."""
+        """As editors do: a new file replaces the old one."""
         if path := self.some_file():
             beside = path.with_name(".tmp~")
             beside.write_text(self.text())
@@ -150,7 +150,7 @@ def test_search_sees_a_save_that_ended_before_it(watched: Workspace) -> None:
 
 
 def test_a_save_is_seen_while_the_writer_thread_is_busy(tmp_path: Path) -> None:
-    """Nothing but a walk tells this workspace of changes, and the thread that walks is busy."""
+    """This workspace only learns of changes by a walk, and the thread that walks is busy."""
     (tmp_path / "tree").mkdir()
     done = threading.Event()
     with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=PLAIN) as workspace:
@@ -275,7 +275,7 @@ def test_a_second_work_tree_shares_the_documents_and_never_the_answers(repositor
         assert main.search("old4").files[0].path == "module4.py"
 
 
-def test_another_model_embeds_what_is_there_already(repository: Path, tmp_path: Path) -> None:
+def test_another_model_embeds_existing_documents(repository: Path, tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     with Workspace.open(str(repository), home=home, settings=PLAIN) as before:
         before.index()
@@ -316,7 +316,7 @@ def test_kills_while_indexing_lose_and_double_nothing(place: Place, tmp_path: Pa
 
 
 def kill_at(place: Place, seconds: float) -> None:
-    """kill -9 for every process of this home, at a moment that nobody chose."""
+    """kill -9 for every process of this home, at a random moment."""
     threading.Event().wait(seconds)
     for process in psutil.process_iter():
         try:

@@ -1,4 +1,4 @@
-"""The walk: what it finds, what it passes over and names, and what it does not trip over."""
+"""The walk: what it finds, what it skips and reports, and what it survives."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_folder_is_listed_once_with_its_files_and_their_stamps(root_fs: Ro
     assert listings[2].files == {"sub/b": stamp}
 
 
-def test_what_is_no_file_or_too_large_is_passed_over_and_named(root_fs: RootFs) -> None:
+def test_large_and_special_files_are_skipped_and_named(root_fs: RootFs) -> None:
     write(root_fs, "a", "big", content="x" * 11)
     with Path(root_fs.path, "sparse").open("wb") as file:
         file.truncate(3 << 30)
@@ -119,7 +119,7 @@ def test_paths_longer_than_the_kernel_takes_are_passed_over(root_fs: RootFs) -> 
 
 
 def test_a_folder_that_cannot_be_read_is_named_and_the_rest_continues(root_fs: RootFs) -> None:
-    # Permission bits do not bind a test that runs as root, so the kernel's answer is given by a stand-in.
+    # Permission bits do not apply to a test that runs as root, so a stand-in returns the kernel's error.
     def deny(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
         if path == b"closed":
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))

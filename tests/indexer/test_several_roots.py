@@ -1,4 +1,4 @@
-"""Several roots at once: every file is answered, and none twice."""
+"""Several roots at once: every file is found, and none twice."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What each language defines and uses: kinds, containers, lines and references.
+"""Definitions and uses in each language: kinds, containers, lines and references.
 
-`golden/symbols` holds a small text for each language (the file's name is its path), and, under two rules, what must
-come out of it: definitions as `kind qualified`, references as `kind name container`.
+`golden/symbols` has a small text for each language (the name of the file is its path), followed by two sections with
+the expected results: definitions as `kind qualified`, references as `kind name container`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def symbol_of(path: str, text: str, name: str) -> tuple[int, int, str]:
     return symbol.start_line, symbol.end_line, symbol.signature
 
 
-def test_local_variables_are_no_symbols() -> None:
+def test_local_variables_are_not_symbols() -> None:
     for path, text in [
         ("a.py", "def f():\n    x = 1\n"),
         ("a.js", "app.get('/', () => { const x = 1 })\n"),

@@ -1,4 +1,4 @@
-"""Folders that come, move, close and are ignored, and git, which does all of that at once."""
+"""Folders that are created, moved, unreadable or ignored, and git, which does all of that at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def watched(path: Path) -> Iterator[tuple[LinuxWatcher, World, Root]]:
 
 @contextmanager
 def as_somebody() -> Iterator[Path]:
-    """An own folder of a user for whom modes count: they do not for root."""
+    """A folder owned by a user to whom mode bits apply, unlike root."""
     base = Path(tempfile.mkdtemp())
     user = os.geteuid()
     if user == 0:
@@ -76,7 +76,7 @@ def test_files_of_a_new_folder_are_named_one_by_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("all_of_it", [False, True])
 def test_a_file_that_a_walk_met_before_its_folder_was_watched_is_not_kept(tmp_path: Path, all_of_it: bool) -> None:
-    """Its removal is no event: what the walk has learnt must be walked again."""
+    """Its removal is not an event, so what the walk found must be walked again."""
     with held_back(tmp_path) as (watcher, world, root, go_on):
         (tmp_path / "new").mkdir()
         (tmp_path / "new/a.py").write_text("gone before the watcher comes")

@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "D", "d", "e.py", "f.py", "G.md", "g.md", "node_modules"
 
 
 class Hand:
-    """Does random things below `top`, and in `outside`, which is on the same file system and not watched."""
+    """Does random operations below `top`, and in `outside`, which is on the same file system and not watched."""
 
     def __init__(self, top: Path, outside: Path, seed: int) -> None:
         self.top = top
@@ -34,7 +34,7 @@ class Hand:
             try:
                 action()
             except OSError:
-                continue  # the place was taken, or empty, or below itself: as it comes
+                continue  # the place was taken, or empty, or below itself; any outcome is fine
             finally:
                 self.log.append(action.__name__)
 
@@ -43,7 +43,7 @@ class Hand:
         return self.random.choice(folders)
 
     def low_folder(self) -> Path:
-        """Rather a deep one, so that the tree grows."""
+        """Prefers deep folders, so that the tree grows."""
         return max((self.folder() for _ in range(3)), key=lambda folder: len(folder.parts))
 
     def file(self) -> Path:

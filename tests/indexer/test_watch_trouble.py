@@ -1,4 +1,4 @@
-"""Lost events, limits and roots that go away: said, and then made good."""
+"""Lost events, limits and roots that disappear: reported, and recovered from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llmc.indexer.watch.polling import PollingWatcher
 
 
 class Scarce(Inotify):
-    """The kernel with fewer watches. `allowed` may be raised later, as with sysctl."""
+    """A kernel with fewer watches. `allowed` may be raised later, as with sysctl."""
 
     def __init__(self, allowed: int) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ def test_without_an_inotify_instance_everything_is_polled(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("held_open", [False, True])
 def test_a_root_that_is_deleted_and_made_again_is_walked(tmp_path: Path, held_open: bool) -> None:
-    """The kernel keeps silent about a removed folder that is the working directory of a shell."""
+    """The kernel does not report that a folder was removed which is the working directory of a shell."""
     root = root_at(tmp_path / "root")
     Path(root.path, "sub").mkdir(parents=True)
     world = World()

@@ -1,4 +1,4 @@
-"""The store stays open for writing from one save to the next, and nobody has to wait for that."""
+"""The store stays open for writing from one save to the next, and no other process has to wait for it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ with Workspace.open(tree, home=home, settings=plain, watch=True) as workspace:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The folders that were opened for writing; none is closed because it was idle."""
+    """The folders opened for writing; none is closed for being idle."""
     folders: list[str] = []
     open_store = tasks.open_store
 

@@ -1,4 +1,4 @@
-"""What registries and clients read from the repository: the Claude Code plugin, `server.json` and the MCPB bundle."""
+"""Files in the repository for registries and clients: the Claude Code plugin, `server.json` and the MCPB bundle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PLUGIN = ROOT / "plugin"
 SCRIPTS = PLUGIN / "scripts"
 
-# What the registry's schema demands of the keys that server.json has; the whole schema is checked when it changes.
+# The registry's schema for the keys in server.json; the whole schema is checked when it changes.
 TEXT = {"type": "string", "minLength": 1}
 SERVER_JSON = {
     "type": "object",

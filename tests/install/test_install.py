@@ -39,7 +39,7 @@ def test_every_client_of_the_table_is_tried_here() -> None:
 
 
 def test_the_entry_of_every_client_starts_llmc(user: User) -> None:
-    """The command is run as a GUI program would: from `/`, with next to no variables."""
+    """The command is run as a GUI program would: from `/`, with hardly any variables."""
     done = user.install(*FILES)
     assert done.returncode == 0, done.stderr
     for client in FILES:
@@ -111,7 +111,7 @@ def test_toml_keeps_its_comments_and_order(user: User) -> None:
     assert file.read_text() == before + "\n# the last one\n[tui]\ntheme = 'x'\n"
 
 
-def test_an_entry_that_somebody_wrote_inline_is_replaced(user: User) -> None:
+def test_an_entry_written_inline_by_hand_is_replaced(user: User) -> None:
     file = user.file("codex")
     file.parent.mkdir()
     file.write_text('mcp_servers = { llmc = { command = "old" }, other = { command = "x" } }\n')
@@ -148,7 +148,7 @@ def test_a_broken_file_is_left_as_it_is(user: User, client: str, text: str) -> N
     assert user.tree() == {FILES[client][0]: text}
 
 
-def test_what_is_no_plain_text_file_is_refused(user: User) -> None:
+def test_a_file_that_is_not_plain_text_is_refused(user: User) -> None:
     folder = user.file("cursor").parent
     folder.mkdir()
     user.file("cursor").write_bytes(b'{"a": "\xff\xfe"}')
@@ -233,7 +233,7 @@ def test_print_shows_the_entry_and_nothing_else(user: User, client: str) -> None
     assert user.tree() == {}
 
 
-def test_all_installs_what_is_found_and_says_what_is_not(user: User) -> None:
+def test_all_installs_for_the_clients_found_and_reports_the_others(user: User) -> None:
     (user.home / ".cursor").mkdir()
     (user.home / ".codex").mkdir()
     done = user.install("--all")
@@ -259,7 +259,7 @@ def test_a_client_without_a_project_takes_the_current_folder_but_never_the_home(
 def test_project_files_are_written_only_when_asked(user: User) -> None:
     assert user.install("claude-code", "cursor", "--hooks", "--subagents").returncode == 0
     made = {str(path.relative_to(user.project)) for path in user.project.rglob("*") if path.is_file()}
-    assert made == {"AGENTS.md"}  # Cursor has no instructions of the user's own, and --hooks asked for some
+    assert made == {"AGENTS.md"}  # Cursor has no user instructions, and --hooks requires some
     assert user.install("claude-code", "--project", "--hooks", "--subagents").returncode == 0
     made = {str(path.relative_to(user.project)) for path in user.project.rglob("*") if path.is_file()}
     project = {".mcp.json", "CLAUDE.md", ".claude/settings.json", ".claude/agents/llmc-scout.md"}

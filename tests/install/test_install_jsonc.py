@@ -57,7 +57,7 @@ def test_an_entry_is_placed_and_nothing_else_changes(text: str) -> None:
 
 
 @given(DOCUMENTS)
-def test_what_is_placed_can_be_taken_out(text: str) -> None:
+def test_an_inserted_entry_can_be_removed(text: str) -> None:
     before = jsonc.parse(text).value
     if not isinstance(before.get("mcpServers"), dict | None):
         return

@@ -1,4 +1,4 @@
-"""What `llmc install` writes, started as a client would start it: it answers MCP."""
+"""The entry that `llmc install` writes, started as a client would start it: it answers MCP."""
 
 from __future__ import annotations
 

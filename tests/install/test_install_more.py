@@ -142,7 +142,7 @@ def test_uninstall_stops_the_daemon_and_deletes_the_state_only_if_asked_to(user:
     assert uninstall(user, "--keep-state").returncode == 0
     assert read_owner(user.place.home) is None
     assert state.is_dir()
-    assert uninstall(user).returncode == 0  # nobody to ask
+    assert uninstall(user).returncode == 0  # there is no terminal for a question
     assert state.is_dir()
     assert uninstall(user, "--delete-state").returncode == 0
     assert not state.exists()

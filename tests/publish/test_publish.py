@@ -1,4 +1,4 @@
-"""Publishing: what gets into a shared index, what stays out, and what an interruption or a second publisher leaves."""
+"""Publishing: the contents of a shared index, and the effect of an interruption or a second publisher."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_name_that_cannot_be_a_repository_is_refused(checkout: Checkout, name:
         open_source(str(checkout.folder), {"GITHUB_REPOSITORY": name or "?"})
 
 
-def test_a_folder_that_is_no_repository_and_a_missing_commit_are_clear_errors(
+def test_a_folder_outside_a_repository_and_a_missing_commit_are_clear_errors(
     checkout: Checkout, tmp_path: Path
 ) -> None:
     with pytest.raises(RootError, match="not in a git repository"):
@@ -197,7 +197,7 @@ class PublisherKilledError(Exception):
 
 
 class FaultyDatabase(SharedDatabase):
-    """Ends the publisher before the so-many-th append to a table."""
+    """Ends the publisher before the n-th append to a table."""
 
     left = 10_000
 

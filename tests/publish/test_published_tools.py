@@ -1,4 +1,4 @@
-"""Every tool over published repositories: the same answers as over the folder that they were published from."""
+"""Every tool over published repositories: the same answers as over the folder that was published."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_handles_lead_to_the_rest_and_to_each_place(site: SharedSite) -> None:
     assert not reply(site, "read", target=f"{first.handle}:1").error
 
 
-def test_a_caller_sees_only_what_is_permitted(site: SharedSite) -> None:
+def test_a_caller_sees_only_permitted_repositories(site: SharedSite) -> None:
     web = Access(frozenset({"acme/web"}))
 
     assert "acme/api" not in reply(site, "grep", web, pattern="feed").text

@@ -1,4 +1,4 @@
-"""grep tells in which function a match is, keeps tests apart, and compresses before it leaves anything out."""
+"""grep names the function around each match, keeps tests separate, and compresses before it omits anything."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_fixtures_of_tests_are_test_code_for_the_filters(ask: Callable[..., Repl
     assert ask("grep", pattern="prepared_page", only_tests=True).data["matches"] == 1
 
 
-def test_what_is_left_of_a_symbol_is_at_its_first_line(ask: Callable[..., Reply]) -> None:
+def test_the_rest_of_a_symbol_starts_at_its_first_line(ask: Callable[..., Reply]) -> None:
     reply = ask("grep", pattern="again", path=["src/again.ts"], context=3, budget=200)
     shown = {int(line.split()[0]) for line in reply.text.split("\n") if "again(" in line and line[0].isdigit()}
     rest = ask("handle", name=reply.handle).text

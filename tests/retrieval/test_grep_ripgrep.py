@@ -1,4 +1,4 @@
-"""grep finds what ripgrep finds: hand-picked traps, and patterns that nobody picked."""
+"""grep finds what ripgrep finds: hand-picked special cases, and random patterns."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_file_that_changed_a_moment_ago_is_searched_as_it_is(world: tuple[Work
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Workspace, Path]]:
-    """Everything in it is too large for the index, and nobody writes there while it is looked at."""
+    """Every file is too large for the index, and none changes during the test."""
     monkeypatch.setattr(large_module, "settled", lambda _stamp: True)
     folder = tmp_path / "tree"
     grep_world.write(folder)
@@ -201,14 +201,14 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wor
 
 
 def look_at_all(workspace: Workspace) -> View:
-    """They are looked at one after the other, beside a first answer."""
+    """They are read one after the other, alongside a first answer."""
     ours(workspace, Asked(("alpha",)))
     LARGE._beside.submit(int).result(20)
     return workspace.views()[0]
 
 
 @pytest.mark.parametrize("flags", [{}, {"ignore_case": True}], ids=["plain", "ignore_case"])
-def test_what_is_too_large_for_the_index_is_found_by_what_is_known_of_it(
+def test_files_too_large_for_the_index_are_found_by_their_known_trigrams(
     large: tuple[Workspace, Path], flags: dict[str, object]
 ) -> None:
     workspace, folder = large
@@ -220,7 +220,7 @@ def test_what_is_too_large_for_the_index_is_found_by_what_is_known_of_it(
     assert not LARGE.may_hold(view, "binary.txt", Trigrams(all=trigrams("alpha")))
 
 
-def test_what_is_known_of_a_large_file_ends_with_its_next_change(large: tuple[Workspace, Path]) -> None:
+def test_known_trigrams_of_a_large_file_expire_with_its_next_change(large: tuple[Workspace, Path]) -> None:
     workspace, folder = large
     assert ours(workspace, Asked(("zeppelin",))) == []
     assert LARGE.is_whole(look_at_all(workspace), "plain.py")

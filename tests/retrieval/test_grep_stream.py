@@ -1,4 +1,4 @@
-"""What is printed as it is found is what `grep` finds, whether ripgrep's output passes through or not."""
+"""Streamed matches equal those of `grep`, whether or not ripgrep's output is passed through."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def streamed(workspace: Workspace, request: GrepRequest) -> dict[str, bytes]:
     ],
 )
 @pytest.mark.parametrize("pattern", ["alpha", r"\bcall_1\d+\b", "beta", "日本", "nowhere at all"])
-def test_what_is_streamed_is_what_grep_finds(world: Workspace, pattern: str, given: dict[str, Any]) -> None:
+def test_streamed_matches_equal_those_of_grep(world: Workspace, pattern: str, given: dict[str, Any]) -> None:
     request = GrepRequest((pattern,), **given)
     expected = {file.path: file.rows for file in grep(world.views(), request).files}
     assert streamed(world, request) == expected

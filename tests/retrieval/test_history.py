@@ -1,4 +1,4 @@
-"""The history of a root from CLI, MCP and HTTP, and what a hostile git directory cannot make them do."""
+"""The history of a root from CLI, MCP and HTTP, and attacks by a hostile git directory."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_words_find_the_commits_that_mention_them(depot: CommandLine) -> None:
     assert "courier: wait longer" in shown
 
 
-def test_commits_with_every_word_come_alone_and_some_words_are_said_to_be_some(depot: CommandLine) -> None:
+def test_commits_with_every_word_come_alone_and_partial_matches_are_reported(depot: CommandLine) -> None:
     assert depot.text("history", "courier", "wait").startswith("1 commit of 3 mention 'courier wait'")
     assert depot.text("history", "wait", "nowhere").startswith("1 commit of 3 mention some words of 'wait nowhere'")
 
@@ -144,7 +144,7 @@ def test_a_shallow_clone_gives_what_it_has(depot: CommandLine, tmp_path: Path) -
 def test_a_shallow_clone_that_was_deepened_gives_everything(depot: CommandLine, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{depot.folder}", str(tmp_path / "shallow"))
     clone = CommandLine(depot.place, tmp_path / "shallow")
-    assert clone("history", "courier.py").stdout.startswith("no commits of 1 file")  # what it changed is not known
+    assert clone("history", "courier.py").stdout.startswith("no commits of 1 file")  # its changes are not known
     git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
     assert clone.text("history", "courier.py").startswith("3 commits of 1 file")
 
@@ -204,7 +204,7 @@ def test_objects_of_alternates_are_not_read(tmp_path: Path) -> None:
     "head",
     ["", "ref: refs/heads/none", "ref: ../../../etc/passwd", "ref: refs/../../x", "z" * 40, "\x00\xff", "f" * 41],
 )
-def test_a_broken_head_is_no_history(tmp_path: Path, head: str) -> None:
+def test_a_broken_head_has_no_history(tmp_path: Path, head: str) -> None:
     folder = repository(tmp_path / "depot")
     (folder / ".git" / "HEAD").write_text(head)
     with pytest.raises(NotFoundError):

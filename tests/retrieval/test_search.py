@@ -1,4 +1,4 @@
-"""Search over a small project: what is found, in which order, and what an answer says of itself."""
+"""Search over a small project: what is found, in which order, and what the reply says about itself."""
 
 from __future__ import annotations
 

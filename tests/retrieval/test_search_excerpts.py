@@ -1,4 +1,4 @@
-"""What a search quotes of a file: code before documentation, names where names are asked for, no more than helps."""
+"""The lines that a search quotes: code before documentation, names for queries about names, and no more than helps."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def ask(folder: Path, tmp_path: Path) -> Iterator[Callable[..., str]]:
         handles = Handles(str(tmp_path / "handles"))
 
         def search(query: str, **options: Any) -> str:
-            workspace.index()  # a search waits only briefly for what a test has just written
+            workspace.index()  # a search waits only briefly for files that a test has just written
             return answer(workspace, handles, "search", {"query": query, **options}).text
 
         yield search
@@ -154,7 +154,7 @@ def test_for_the_name_of_a_class_search_lists_its_members(ask: Callable[..., str
         assert "age = now" not in told
 
 
-def test_files_far_behind_the_best_are_named_only_when_so_many_are_asked_for(ask: Callable[..., str]) -> None:
+def test_files_far_behind_the_best_are_named_only_with_a_higher_limit(ask: Callable[..., str]) -> None:
     query = "decide whether a connection of the pool is too old"
     assert ask(query).count("notes_") < 3
     assert ask(query, limit=10).count("notes_") >= 6
@@ -205,7 +205,7 @@ def test_three_files_that_are_as_near_are_all_quoted(folder: Path, ask: Callable
     assert ask("tariff of a parcel by weight").count("return rate + fuel") == 3
 
 
-def test_a_name_that_is_asked_for_lists_every_file_that_has_it(folder: Path, ask: Callable[..., str]) -> None:
+def test_a_query_for_a_name_lists_every_file_that_has_it(folder: Path, ask: Callable[..., str]) -> None:
     (folder / "plugins").mkdir()
     (folder / "beacon.py").write_text("class Beacon:\n    def beacon(self):\n        return Beacon()\n")
     for number in range(5):

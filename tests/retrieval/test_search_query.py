@@ -1,4 +1,4 @@
-"""What a query asks for: words, phrases, filters, routes."""
+"""Parsing a query: words, phrases, filters, routes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_filters_behind_many_words_are_operators() -> None:
     )
 
 
-def test_operators_are_read_from_prose_when_they_are_asked_for() -> None:
+def test_operators_are_read_from_prose_on_request() -> None:
     query = parse('Why is the "connection reset" here, in path:src and not in -path:tests?', syntax=True)
     assert query.phrases == ("connection reset",)
     assert [one.name for one in query.filters] == ["path", "path"]
@@ -199,7 +199,7 @@ def test_right_to_left_text_is_searched() -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_parsed_or_refused_with_an_error_of_ours(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_an_llmc_error(text: str) -> None:
     try:
         query = parse(text)
     except LlmcError:

@@ -188,7 +188,7 @@ def test_calls_in_levels_that_go_are_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "(" * 5000, "{\n" * 2000, '"""\n' * 3, "'" * 999, ")}]" * 400])
-def test_text_that_is_no_code_has_a_skeleton_too(text: str) -> None:
+def test_text_that_is_not_code_has_a_skeleton_too(text: str) -> None:
     shape(text)
 
 
@@ -212,7 +212,7 @@ def test_a_comment_among_arguments_does_not_keep_a_statement_open() -> None:
     assert "8 1 second()" in shape("func f() {\n" + call + "\tsecond()\n}", "go")
 
 
-def test_floor_division_is_no_comment() -> None:
+def test_floor_division_is_not_a_comment() -> None:
     lines = shape(
         "def f(rest):\n    count = int(rest // 60)\n    if count == 0:\n        return None\n    use(count)\n"
     )
@@ -464,7 +464,7 @@ def test_an_operator_that_begins_comments_elsewhere_is_code() -> None:
     assert every_statement(text) == ["1 0 pay(ttl=root.ttl.seconds // 3600, cut=root.cut)"]
 
 
-def test_private_names_are_no_comments() -> None:
+def test_private_names_are_not_comments() -> None:
     text = (
         "class A {\n  #rows: Row[] = [];\n  #flush = throttle(() => {\n    this.#send();\n  }, 250);\n  #send() {}\n}"
     )

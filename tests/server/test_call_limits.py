@@ -1,4 +1,4 @@
-"""Every call has a deadline and a memory bound, whatever its tool does, and what it held is free again afterwards."""
+"""Every call has a deadline and a memory limit, whatever its tool does, and releases everything afterwards."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_call_that_does_not_stop_is_answered_interrupted_and_replaced(threads:
     with pytest.raises(CallTimeoutError):
         threads.submit_call(loop, call).result(PATIENCE)
     assert call.cancelled
-    assert threads.submit(lambda: "next").result(PATIENCE) == "next"  # though there is one slot
+    assert threads.submit(lambda: "next").result(PATIENCE) == "next"  # although there is one slot
     assert ended.wait(PATIENCE)
 
 
@@ -151,7 +151,7 @@ def quick_limits(tmp_path: Path) -> Iterator[tuple[Service, ClientInfo, Path]]:
 def test_tools_that_hang_answer_with_an_error_and_leave_room_for_others(
     quick_limits: tuple[Service, ClientInfo, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tool is replaced by one that computes for ever: no input is known any more that makes a real one do so."""
+    """The tool is replaced by one that computes forever: no input is known to make a real one do so."""
     service, client, folder = quick_limits
     ping = tool("ping")
     monkeypatch.setattr("llmc.tools.ping.TOOL", replace(ping, run=stuck(PATIENCE), cpu_bound=True))

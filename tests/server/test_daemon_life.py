@@ -1,4 +1,4 @@
-"""When a daemon begins and ends, and what its clients then see."""
+"""When a daemon starts and ends, and what its clients see."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_twenty_clients_at_once_start_one_daemon_and_get_twenty_answers(place: P
     assert events_of(place).count("listening") == 1
 
 
-def test_a_second_daemon_says_who_runs_and_exits(place: Place) -> None:
+def test_a_second_daemon_names_the_running_one_and_exits(place: Place) -> None:
     place.connect().close()
     second = place.twin()
     _, words = second.communicate(timeout=PATIENCE)
@@ -119,7 +119,7 @@ def test_it_stays_while_a_client_is_there_or_work_is_under_way(place: Place) -> 
 
 
 @pytest.mark.parametrize("how", ["stop", "SIGTERM", "SIGINT"])
-def test_a_stop_answers_what_is_under_way_and_closes_the_handler(place: Place, how: str) -> None:
+def test_a_stop_answers_running_requests_and_closes_the_handler(place: Place, how: str) -> None:
     connection = place.connect()
     with place.connect() as other, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(connection.call, "wait", {"gate": "a"}, on_event=print)
@@ -239,7 +239,7 @@ def test_versions_have_an_order_and_builds_decide_between_equals() -> None:
 def test_it_leaves_when_its_home_is_removed_and_spares_the_next_ones_socket(place: Place) -> None:
     place.connect(LLMC_TWIN_TEND="0.05").close()
     with Path(place.home.lock).open() as lock:
-        # In one step, or the daemon may put its socket back into what is being removed.
+        # In one step, or the daemon may put its socket back into a folder that is being removed.
         Path(place.home.path).rename(f"{place.home.path}.gone")
         place.home.make()
         Path(place.home.socket).touch()
@@ -357,7 +357,7 @@ def test_in_the_foreground_of_a_unit_it_runs_until_sigterm(place: Place) -> None
 
 
 def test_the_daemon_is_not_the_childs_business(place: Place) -> None:
-    """A starter that lives on has no zombie to reap."""
+    """A long-lived starter has no zombie to reap."""
     script = "import os, sys; sys.path[:0] = sys.argv[1:]; from daemons import Place; from pathlib import Path\n"
     script += "Place(Path(os.environ['LLMC_HOME'])).connect().close()\n"
     script += "try: os.wait()\nexcept ChildProcessError: print('no child')"

@@ -1,4 +1,4 @@
-"""The daemon's log: JSON lines, turned over by size, and never in the way."""
+"""The daemon's log: JSON lines, rotated by size, and never blocking."""
 
 from __future__ import annotations
 

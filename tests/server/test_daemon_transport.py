@@ -1,4 +1,4 @@
-"""What travels over the daemon's socket: replies, events, cancellations, streams, and rubbish."""
+"""The daemon's socket: replies, events, cancellations, streams, and invalid input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Wire:
-    """A client that says exactly what the test wants."""
+    """A client that sends exactly what the test specifies."""
 
     def __init__(self, place: Place) -> None:
         place.connect().close()

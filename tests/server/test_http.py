@@ -1,4 +1,4 @@
-"""REST: what a program without MCP can call, and the errors that it gets."""
+"""REST: calls of a program without MCP, and their errors."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_http_does_not_know_is_refused_as_json(
 
 
 def test_two_clients_cannot_open_each_others_handles(server: Served) -> None:
-    """Foreign, unknown and a user's own: the same words for all."""
+    """Foreign and unknown handles give the same message for every user."""
     first, second = server.token("--client", "first"), server.token("--client", "second")
     handle = server.call("grep", first, pattern=".", budget=80).json()["handle"]
     assert len(handle) == 27

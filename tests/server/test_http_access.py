@@ -1,4 +1,4 @@
-"""HTTP is closed to strangers: who is turned away at the door, and what cannot hold it open."""
+"""HTTP is closed to strangers: which requests are refused, and what cannot keep the server busy."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def status(reply: bytes) -> int:
         "",
     ],
 )
-def test_a_host_that_is_not_exactly_ours_is_refused(server: Served, host: str) -> None:
+def test_a_host_that_is_not_exactly_the_servers_is_refused(server: Served, host: str) -> None:
     named = host.format(port=server.port, other=server.port % 65535 + 1)
     assert status(raw(server, head(server, f"Host: {named}"))) == 421
 
@@ -183,14 +183,14 @@ def test_slow_clients_are_cut_off_and_others_are_served_meanwhile(server: Served
 
 
 def trickled(peer: socket.socket, stop: threading.Event) -> None:
-    """A byte now and then, for ever."""
+    """A byte now and then, forever."""
     with contextlib.suppress(OSError):
         while not stop.wait(0.05):
             peer.sendall(b"x")
 
 
 def test_a_client_that_does_not_read_is_cut_off(server: Served) -> None:
-    """Pipelined questions whose answers nobody takes: in the end the server closes, and goes on."""
+    """Pipelined requests whose replies are not read: eventually the server closes the connection and continues."""
     ask = head(server, f"Host: 127.0.0.1:{server.port}", method="GET /openapi.json").replace(
         b"Connection: close\r\n", b""
     )
@@ -337,7 +337,7 @@ def test_a_daemon_that_dies_listens_again_at_the_same_place(tmp_path: Path) -> N
         assert server.call("search", query="retry").status_code == 200
 
 
-def test_a_person_who_stops_the_daemon_does_not_get_it_back(tmp_path: Path) -> None:
+def test_a_daemon_stopped_by_the_user_is_not_restarted(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         assert server.place.llmc("stop").returncode == 0
         assert server.process.wait(60) == 4

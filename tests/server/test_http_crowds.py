@@ -1,4 +1,4 @@
-"""Idle connections, half-open requests and sessions that nobody uses keep no other client out."""
+"""Idle connections, half-open requests and unused sessions keep no other client out."""
 
 from __future__ import annotations
 

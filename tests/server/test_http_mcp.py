@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, with the SDK's own client: every revision, handles, strangers to a session."""
+"""MCP over streamable HTTP, with the SDK's own client: every revision, handles, access to foreign sessions."""
 
 from __future__ import annotations
 

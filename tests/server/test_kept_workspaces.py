@@ -1,4 +1,4 @@
-"""A daemon keeps the workspace of a client between calls, and builds it again when settings or roots change."""
+"""A daemon keeps the workspace of a client between calls, and rebuilds it when settings or roots change."""
 
 from __future__ import annotations
 

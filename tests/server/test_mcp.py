@@ -1,4 +1,4 @@
-"""A real MCP client, the SDK's own, over a real `llmc serve`: what an agent does all day."""
+"""The SDK's own MCP client over a real `llmc serve`: typical calls of an agent."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_reading_tools_stay_read_only_and_loaded_when_the_shell_is_enabled(world
 
 
 @pytest.mark.parametrize("given", ["flag", "setting"])
-def test_the_profile_says_what_is_listed(world: World, given: str) -> None:
+def test_the_profile_decides_which_tools_are_listed(world: World, given: str) -> None:
     flag = ("--profile", "full") if given == "flag" else ("--set", "server.profile=full")
 
     async def talk(connected: Client) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a client pays before it has asked anything, counted as a model counts."""
+"""The tokens that a client pays before its first call, counted like a model does."""
 
 from __future__ import annotations
 

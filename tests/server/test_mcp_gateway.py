@@ -1,4 +1,4 @@
-"""`llmc`, the gateway: a menu, a signature once, and every tool behind it."""
+"""`llmc`, the gateway: a menu, signatures on request, and access to every tool."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_menu_follows_what_the_session_asks_for(served: Raw) -> None:
 
 
 def test_a_request_may_name_its_session(indexed_depot: tuple[Place, Any]) -> None:
-    """By `_meta` or by an argument, so that it is known on any connection."""
+    """By `_meta` or by an argument, so that it works on any connection."""
     wanted = {"name": "llmc", "arguments": {"name": "outline"}, "_meta": {"llmc/session": "s1"}}
     named = {"name": "llmc", "arguments": {"name": "outline", "session_id": "s1"}}
     with raw(*indexed_depot) as first, raw(*indexed_depot) as second:

@@ -1,4 +1,4 @@
-"""What a model is sent over MCP: never more than the cap, no reply twice, and the part of a line that matched."""
+"""MCP replies: never above the cap, never the same twice, with the part of a line that matched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page is for whoever was let in: codes that work once, cookies that open the page alone."""
+"""Access to the page: codes that work once, cookies that open only the page."""
 
 from __future__ import annotations
 

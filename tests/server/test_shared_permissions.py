@@ -1,4 +1,4 @@
-"""Nothing of a hidden repository is revealed: every reply is the one that a caller would get if it did not exist."""
+"""Nothing about a hidden repository is revealed: every reply is the same as if it did not exist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BOB = Access(frozenset({"open/*"}))
 
 
 class Sites(NamedTuple):
-    """The same open repositories, with and without hidden ones beside them."""
+    """The same open repositories, with and without hidden ones."""
 
     with_hidden: SharedSite
     without: SharedSite
@@ -71,7 +71,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
         yield Sites(*made)
 
 
-# What a curious caller types: whole names, parts, patterns, paths, near misses.
+# Input of a curious caller: whole names, parts, patterns, paths, near misses.
 WORDS = st.sampled_from(
     ["plan", "Plan", "steps", "zeal", "xylophone", "xyloph", "ytterbium", "quagmire", "quokka", "use", "load", "zebra"]
 )
@@ -280,7 +280,7 @@ def test_an_expired_token_is_refused_and_a_revoked_one_at_once(guarded: Guarded)
         guarded.token_file.write_text(first)
         until(lambda: guarded.server.post(guarded.tokens["root"], "list_roots").status_code == 401)
         assert repositories(guarded, guarded.tokens["bob"]) == {"open/one", "open/two"}
-        guarded.token_file.write_text("[[tokens]\n")  # a mistake might be a revocation, so nobody is admitted
+        guarded.token_file.write_text("[[tokens]\n")  # a mistake might be a revocation, so no caller is admitted
         until(lambda: guarded.server.post(guarded.tokens["bob"], "list_roots").status_code == 401)
     finally:
         guarded.token_file.write_text(before)

@@ -143,7 +143,7 @@ def test_health_and_readiness_need_no_token_and_metrics_need_one_that_may(team: 
     assert "acme" not in metrics
 
 
-def test_the_audit_log_says_who_got_what_and_holds_no_content(team: Team) -> None:
+def test_the_audit_log_names_caller_and_repositories_without_content(team: Team) -> None:
     team.second.post(team.token("bob"), "grep", pattern="render")
 
     last = json.loads(team.audit.read_text().splitlines()[-1])
@@ -167,7 +167,7 @@ def test_clients_continue_with_another_server_when_one_is_killed(team: Team, tmp
     assert team.second.post(team.token(), "read", target=cut["handle"]).status_code == 404  # of another owner
 
 
-def test_a_server_says_what_is_missing_before_it_listens(team: Team, tmp_path: Path) -> None:
+def test_a_server_reports_missing_settings_before_it_listens(team: Team, tmp_path: Path) -> None:
     place, (path, _) = team.place, tokens_in(tmp_path, ann=["**"])
 
     no_callers = place.llmc("serve", "--http", "127.0.0.1:0", "--shared", team.url)

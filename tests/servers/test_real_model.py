@@ -1,4 +1,4 @@
-"""Research with a small real model behind llama.cpp: whatever it invents does not get through."""
+"""Research with a small real model behind llama.cpp: its inventions do not reach the report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def llama() -> Iterator[ModelServer]:
 
 
 def predicted(llama: ModelServer) -> float:
-    """Tokens that the model has said so far."""
+    """The number of tokens that the model has generated."""
     with urllib.request.urlopen(f"{llama.url.removesuffix('/v1')}/metrics", timeout=60) as reply:
         text = reply.read().decode()
     match = re.search(r"^llamacpp:tokens_predicted_total (\S+)", text, re.MULTILINE)
@@ -53,6 +53,6 @@ def test_a_true_model_answers_and_its_inventions_do_not_get_through(tmp_path: Pa
     assert predicted(llama) > 0
     assert set(report["locator"]["value"]["references"]) <= {"mill.py", "mill.py:1", "mill.py:2", "mill.py:3"}
     assert report["locator"]["value"]["references"]
-    # It kept to the schema, whatever it said: a model this small may cite only places that it made up.
+    # It kept to the schema, whatever the content: a model this small may cite only places that it made up.
     notes = str(report["locator"]["value"]["notes"])
     assert NOT_ANSWERED not in notes or "it cited no place that it was shown" in notes

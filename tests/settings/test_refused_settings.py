@@ -23,7 +23,7 @@ ENV = {"HOME": "/nonexistent"}
 
 
 def told(folder: Path, text: str, name: str = "named.toml") -> list[str]:
-    """What is wrong with a file that the user named: errors, and entries that are skipped."""
+    """The problems of a file that the user named: errors, and entries that are skipped."""
     path = folder / name
     path.write_text(text)
     found = examine(folder, ENV, (), path)
@@ -120,7 +120,7 @@ def test_a_secret_of_the_wrong_type_is_not_repeated(tmp_path: Path) -> None:
     assert "12345678" not in "".join(told(tmp_path, "[mcps.x]\ncommand='c'\nenv = {A = 12345678}\n"))
 
 
-def test_a_file_that_is_no_file_is_refused_and_nothing_waits(tmp_path: Path) -> None:
+def test_a_special_file_is_refused_without_waiting(tmp_path: Path) -> None:
     path = tmp_path / "llmc.toml"
     os.mkfifo(path)
     assert "is not a regular file" in str(examine(tmp_path, ENV).problems[0])
@@ -135,7 +135,7 @@ def test_a_file_that_is_no_file_is_refused_and_nothing_waits(tmp_path: Path) -> 
     assert "No such file" in str(examine(tmp_path, ENV, (), "gone.toml").problems[0])
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_problem(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "llmc.toml").write_bytes("\ufeff[index]\r\nworkers = 3\r\nexclud = []\r\n".encode())
     found = examine(tmp_path, ENV)
     assert found.settings.index.workers == 3
@@ -176,7 +176,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)  # a busy machine is no failure
+@settings(deadline=None)  # a busy machine is not a failure
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))
 def test_every_key_of_any_json_is_found_on_its_line(document: dict[str, Any]) -> None:
     text = json.dumps(document, indent=1, ensure_ascii=False)
@@ -201,7 +201,7 @@ TABLES = st.recursive(
 )
 
 
-@settings(deadline=None)  # a busy machine is no failure
+@settings(deadline=None)  # a busy machine is not a failure
 @given(st.dictionaries(st.sampled_from(NAMES), TABLES, max_size=4))
 def test_any_document_makes_settings_or_problems_and_never_anything_else(
     tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]

@@ -1,4 +1,4 @@
-"""One `Settings` from five layers: which wins, what each may hold, and what comes out."""
+"""One `Settings` from five layers: precedence, what each layer may set, and the result."""
 
 from __future__ import annotations
 

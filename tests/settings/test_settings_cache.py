@@ -1,4 +1,4 @@
-"""Settings that are kept between calls are those that the files say now."""
+"""Settings cached between calls equal those in the files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Client:
         return load(self.cwd, self.env, (), self.config or None)
 
     def kept(self) -> Loaded:
-        """Once the files are old enough for their stamps to prove something."""
+        """Once the files are old enough for their stamps to be reliable."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while (found := self.ask()) is not self.ask():
             assert time.monotonic() < deadline, "the settings were never kept"

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(capture: Capture, *arguments: str) -> str:
-    """What a command that goes well prints."""
+    """The output of a command that succeeds."""
     assert run(["config", *arguments]) == 0
     return capture.readouterr().out
 
@@ -101,7 +101,7 @@ def test_check_mentions_secrets_that_are_not_set(folder: Path, capsys: Capture) 
     assert "the environment has no NO_SUCH_KEY" in capsys.readouterr().err
 
 
-def test_the_schema_accepts_what_is_right_and_refuses_what_is_wrong(capsys: Capture) -> None:
+def test_the_schema_accepts_valid_settings_and_refuses_invalid_ones(capsys: Capture) -> None:
     schema = json.loads(told(capsys, "schema"))
     jsonschema.Draft7Validator.check_schema(schema)
     right = {

@@ -98,7 +98,7 @@ def test_a_skipped_entry_of_a_workspace_file_does_not_hide_others(tmp_path: Path
 
 
 def test_every_command_works_beside_an_invalid_persona_and_says_so(tmp_path: Path) -> None:
-    """The failure that a user met: one `[agents.x]` in a workspace file made every command exit 2."""
+    """One invalid `[agents.x]` in a workspace file once made every command exit with 2."""
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "a.py").write_text("first = 1\n")

@@ -72,7 +72,7 @@ def test_a_clone_sets_no_program_endpoint_or_secret(clone: Path) -> None:
     assert "hunter2" not in repr(loaded)
 
 
-def test_what_is_not_taken_is_reported_with_the_place_where_it_belongs(clone: Path) -> None:
+def test_ignored_settings_are_reported_with_the_file_where_they_belong(clone: Path) -> None:
     loaded = loaded_in(clone, HOSTILE)
     keys = {notice.key: notice for notice in loaded.notices}
     assert {"mcps.evil", "providers.evil", "delegates.evil", "agents.script.evil"} <= set(keys)

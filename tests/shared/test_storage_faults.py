@@ -81,7 +81,7 @@ def kill_from(process: subprocess.Popen[str], limit: int, number: int) -> None:
 
 
 def matches(url: str, folder: Path) -> dict[str, int]:
-    """version → files that hold it, as a new server sees them."""
+    """version → files that contain it, as a new server sees them."""
     with shared_site(url, folder) as site:
         found = reply(site, "grep", pattern="version[0-9]+", all=True)
     assert not found.error, found.text

@@ -1,4 +1,4 @@
-"""The ledger, from outside: what `llmc stats` says after calls by MCP, HTTP and the command line."""
+"""The ledger: the output of `llmc stats` after calls by MCP, HTTP and the command line."""
 
 from __future__ import annotations
 

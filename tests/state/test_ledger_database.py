@@ -1,4 +1,4 @@
-"""The file of the ledger under trouble: a full disk, damage, old lines, many at once."""
+"""The file of the ledger in trouble: a full disk, damage, old lines, concurrent writers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def calls(database: LedgerDatabase) -> int:
     return figures(database, LedgerFilter()).tokens.calls
 
 
-def test_what_is_written_is_read_by_the_next_process(database: LedgerDatabase) -> None:
+def test_lines_written_by_one_process_are_read_by_the_next(database: LedgerDatabase) -> None:
     database.write([line(), line(error="query")])
     again = LedgerDatabase(database.path)
     found = figures(again, LedgerFilter())
@@ -176,7 +176,7 @@ def test_shares_and_percentiles_are_those_of_the_lines(database: LedgerDatabase)
     assert sum(one.calls for one in found.slots) == 101
 
 
-def test_what_was_left_out_weighs_as_much_as_what_is_shown() -> None:
+def test_omitted_items_weigh_as_much_as_shown_ones() -> None:
     from llmc.envelope import Envelope, Group, Item, Row
 
     rows = tuple(Row(f"value_{number} = compute({number})", number) for number in range(1, 400))

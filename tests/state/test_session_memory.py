@@ -1,4 +1,4 @@
-"""What a kept session promises, in one process: versions, slices, bounds, recall, checkpoints, a damaged file."""
+"""Guarantees of a stored session, in one process: versions, slices, bounds, recall, checkpoints, a damaged file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from llmc.state.sessions.join import memory_of, record_call
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TRIES = 10_000  # of one compare-and-set; with four threads some tens are enough
+TRIES = 10_000  # updates by compare-and-set; with four threads a few dozen are enough
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_of_many_concurrent_compare_and_set_calls_every_success_is_its_own_versi
     first.put(kept, Draft("sum", 0, "start"))
 
     def add(who: int) -> None:
-        memory = Memory(path)  # a connection of its own, as another process has
+        memory = Memory(path)  # a separate connection, as another process has
         for _ in range(20):
             for _ in range(TRIES):
                 cell = memory.get(kept, "sum")
@@ -111,7 +111,7 @@ def test_of_many_concurrent_compare_and_set_calls_every_success_is_its_own_versi
     first.close()
 
 
-def test_an_agent_sees_what_is_shared_and_its_own_slice(memory: Memory) -> None:
+def test_an_agent_sees_shared_entries_and_its_own_slice(memory: Memory) -> None:
     kept = memory.open("local")
     memory.put(kept, Draft("notes", "for all", "otto"))
     memory.put(kept, Draft("notes", "mine", "otto", agent="otto"))

@@ -1,4 +1,4 @@
-"""What the server knows of a session."""
+"""The state that the server keeps for a session."""
 
 from __future__ import annotations
 

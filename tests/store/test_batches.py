@@ -1,4 +1,4 @@
-"""Batches through the whole store: what went in is found, what went away is not, and all parts agree."""
+"""Batches through the whole store: added content is found, removed content is not, and all parts agree."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_skipped_and_failed_files_are_listed_with_their_reasons(tmp_path: Path) 
         assert len(store.catalog.places(ROOT)) == 0
 
 
-def test_names_that_are_no_utf8_and_large_inodes_come_back(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8_and_large_inodes_are_preserved(tmp_path: Path) -> None:
     odd = os.fsdecode(b"caf\xe9/\xff\xfe name\n'\"\t.py")
     known = document(odd, "def here():\n    pass\n")
     stamped = replace(state(odd, known), stamp=Stamp(-1, 2**62, 2**62, 2**64 - 3))
@@ -248,7 +248,7 @@ def test_reading_a_missing_file_reports_it(tmp_path: Path) -> None:
         store.apply(batch({"a.py": "x\n"}))
 
 
-def test_a_second_writer_is_told_the_process_that_writes(tmp_path: Path) -> None:
+def test_a_second_writer_learns_which_process_is_writing(tmp_path: Path) -> None:
     with writer(tmp_path), pytest.raises(StoreError, match=f"process {os.getpid()}"):
         Store.open(tmp_path, EMBEDDER, DIMENSION, write=True)
     writer(tmp_path).close()

@@ -1,4 +1,4 @@
-"""What the catalog answers: files, chunks, symbols, references, counts."""
+"""Queries to the catalog: files, chunks, symbols, references, counts."""
 
 from __future__ import annotations
 

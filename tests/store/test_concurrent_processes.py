@@ -1,4 +1,4 @@
-"""Several processes and threads at one store: readers never wait, never fail, and never see half a batch."""
+"""Several processes and threads on one store: readers never wait, never fail, and never see half a batch."""
 
 from __future__ import annotations
 

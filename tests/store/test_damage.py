@@ -1,4 +1,4 @@
-"""Every file of a store, damaged in every way: an error that says so, or the right answer. Never a wrong one."""
+"""Every file of a store, damaged in every way: a clear error or the right answer, never a wrong one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def damage(path: Path, how: str) -> bool:
 
 
 def vectors_right(store: Store) -> bool:
-    """The nearest chunk is the right one, or the store says that it has no vectors."""
+    """The nearest chunk is the right one, or the store reports that it has no vectors."""
     one = document("src/file1.py", FILES["src/file1.py"] or "")
     assert one.vectors is not None
     if store.vector_state().damaged:
@@ -82,7 +82,7 @@ def refill(store: Store) -> None:
 
 
 def right(store: Store) -> bool:
-    """Everything that can be asked is answered as it should be."""
+    """Every kind of query is answered correctly."""
     return (
         contents(store) == {path: document(path, text or "").key for path, text in FILES.items()}
         and found_by_word(store, "zebra") == ZEBRAS
@@ -98,11 +98,11 @@ def files_of(folder: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of several segments, with a log that is not yet in the main file."""
+    """A store of several segments, with a log that is not yet merged into the main file."""
     folder = tmp_path_factory.mktemp("whole")
     names = list(FILES)
     filled(folder, {name: FILES[name] for name in names[:20]})
-    holder = reader(folder)  # while it is connected, SQLite does not tidy up
+    holder = reader(folder)  # while it is connected, SQLite does not clean up
     holder.refresh()
     filled(folder, {name: FILES[name] for name in names[20:]})
     shutil.copytree(folder, folder.parent / "copy")
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_noticed_at_opening_or_does_no_harm(whole: Path, tmp_p
 
 
 def filled_again(folder: Path) -> None:
-    """What the caller does: as it is, or from the start."""
+    """The recovery of the caller: as it is, or from scratch."""
     with rebuilt_if_needed(folder) as store:
         store.apply(batch(FILES))
         refill(store)
@@ -168,7 +168,7 @@ def test_a_log_that_is_lost_with_all_it_held_is_noticed(whole: Path, tmp_path: P
         reader(folder)
 
 
-def test_a_file_that_was_only_touched_is_no_damage(whole: Path, tmp_path: Path) -> None:
+def test_a_touched_file_does_not_count_as_damage(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     shutil.copytree(whole, folder)
     with reader(folder) as store:

@@ -1,4 +1,4 @@
-"""The plug is pulled, the disk fills up, a writer dies: nothing is lost, doubled or half there."""
+"""Power loss, a full disk, a dying writer: nothing is lost, duplicated or left half done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEFORE: dict[str, str | None] = {f"old{n}.py": f"def old{n}():\n    return zebra
 CHANGE: dict[str, str | None] = {"old0.py": "def changed():\n    return okapi\n", "old1.py": None, "new.py": "okapi\n"}
 AFTER: dict[str, str | None] = {path: text for path, text in {**BEFORE, **CHANGE}.items() if text is not None}
 
-# Where a batch, a removal and a closing can be cut in two.
+# Steps at which a batch, a removal or a close can be interrupted.
 STEPS = ["reserved", "buffered", "keywords", "vectors", "settled", "merged", "unsealed", "checkpointed", "closed"]
 SWEEP_STEPS = ["condemned", "keywords purged", "vectors purged", "gathered"]
 OPTIMIZE_STEPS = ["vectors unsealed", "vectors optimized"]
@@ -39,8 +39,7 @@ def keys(files: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def run_until(step: str, folder: Path, what: str) -> None:
-    """`what` in a process that kills itself, as kill -9 would, where it reaches `step`; some steps are never
-    reached."""
+    """Runs `what` in a process that kills itself with kill -9 when it reaches `step`; some steps are never reached."""
     program = f"""
 import os, signal
 from llmc.store import writer as module
@@ -193,7 +192,7 @@ def test_a_catalog_that_cannot_grow_undoes_the_batch(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("limit", [4_096, 16_384, 65_536, 262_144])
 def test_a_limit_on_file_sizes_is_a_full_disk_and_heals(tmp_path: Path, limit: int) -> None:
-    """Real failures of every layer, without a disk of our own to fill: no file may grow beyond `limit`."""
+    """Real failures of every layer without filling a disk: no file may grow beyond `limit`."""
     filled(tmp_path, BEFORE)
     dice = random.Random(limit)
     large: dict[str, str | None] = {

@@ -1,4 +1,4 @@
-"""An index that another version wrote: read if the format is ours, rebuilt with a message if it is older."""
+"""An index written by another version: read if the format is current, rebuilt with a message if it is older."""
 
 from __future__ import annotations
 

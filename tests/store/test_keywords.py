@@ -96,7 +96,7 @@ def test_chunks_with_every_term_are_listed_up_to_a_limit(keywords: KeywordStore)
     assert keywords.chunks_with(["fig", "papaya"], 9) == []
 
 
-def test_what_is_in_none_is_left_out(keywords: KeywordStore) -> None:
+def test_documents_with_excluded_terms_are_left_out(keywords: KeywordStore) -> None:
     put(keywords, {1: "apple banana", 2: "apple"})
 
     assert found(keywords, KeywordQuery(any=body("apple"), none=body("banana"))) == [2]
@@ -142,7 +142,7 @@ def test_a_rollback_forgets_what_was_added_and_deleted(keywords: KeywordStore) -
     assert keywords.docs() == {1}
 
 
-def test_deleted_documents_are_gone_everywhere_and_unknown_ones_are_no_error(keywords: KeywordStore) -> None:
+def test_deleted_documents_are_gone_everywhere_and_unknown_ones_are_ignored(keywords: KeywordStore) -> None:
     put(keywords, {1: "apple tree", 2: "apple tree", 11: "apple tree"})
     keywords.delete([1, 99])
     keywords.commit()

@@ -1,4 +1,4 @@
-"""What a server reads of a shared index: publications, permissions, stale tables, and what maintenance removes."""
+"""A shared index as a server reads it: publications, permissions, stale tables, and the effects of maintenance."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_patterns_permit_whole_parts_of_a_name(pattern: str, repo: str, expected
     assert Access(frozenset({pattern})).permits(repo) is expected
 
 
-def test_a_selection_has_only_what_is_permitted_and_asked_for(tmp_path: Path, url: str) -> None:
+def test_a_selection_has_only_permitted_and_requested_repositories(tmp_path: Path, url: str) -> None:
     for name in ("acme/api", "acme/web", "other/api"):
         published(tmp_path, url, name)
     index = SharedIndex.open(url)
@@ -165,7 +165,7 @@ def test_refs_are_chosen_by_name_pattern_or_commit(tmp_path: Path, url: str) -> 
 # --- maintenance
 
 
-def test_optimize_keeps_what_is_named_and_removes_the_rest_after_a_day(tmp_path: Path, url: str) -> None:
+def test_optimize_keeps_referenced_files_and_removes_the_rest_after_a_day(tmp_path: Path, url: str) -> None:
     checkout = published(tmp_path, url, "acme/api", a="def a():\n    pass\n", b="def b():\n    pass\n")
     published(tmp_path, url, "acme/web")
     checkout.commit({"b.py": "def newer():\n    pass\n"})
@@ -319,7 +319,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 def answers(site: SharedSite, access: Access = EVERYTHING) -> list[str]:
-    """What every tool replies, without the names of handles."""
+    """The replies of every tool, without the names of handles."""
     return [re.sub(r"\bh[a-z0-9]{4,}\b", "", reply(site, tool, access, **args).text) for tool, args in QUESTIONS]
 
 
@@ -392,7 +392,7 @@ def test_an_append_that_is_always_overtaken_is_a_conflict() -> None:
     assert table.rows == []
 
 
-def test_what_is_published_or_moved_after_loading_is_found(tmp_path: Path, url: str) -> None:
+def test_documents_published_or_moved_after_loading_are_found(tmp_path: Path, url: str) -> None:
     checkout = published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
     with shared_site(url, tmp_path / "site") as site:
         load_everything(site)

@@ -31,7 +31,7 @@ STEPS = ("reserved", "buffered", "keywords", "vectors", "condemned", "keywords p
 
 
 class PulledPlug(BaseException):
-    """Not an error that anything below would handle."""
+    """Not an error that any code below would handle."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -54,7 +54,7 @@ class Machine(RuleBasedStateMachine):
         self._expect(root, files)
 
     def _batch(self, root: str, files: dict[str, str | None]) -> Batch:
-        """As the indexer does: only the documents that the store does not know."""
+        """As the indexer does: only the documents that the store does not have."""
         made = batch(files, root)
         known = self.store.catalog.numbers([one.key for one in made.documents])
         return replace(made, documents=tuple(one for one in made.documents if one.key not in known))
@@ -69,7 +69,7 @@ class Machine(RuleBasedStateMachine):
         step=st.sampled_from(STEPS),
     )
     def pull_the_plug(self, root: str, files: dict[str, str | None], step: str) -> None:
-        """A batch or a sweep stops at a step and the process is gone; another one opens the store."""
+        """A batch or a sweep stops at a step and the process ends; another one opens the store."""
         self._stop_at(step, lambda: self.store.apply(self._batch(root, files)), lambda: self._expect(root, files))
         self._stop_at(step, lambda: self.store.sweep(max_age=0), lambda: None)
 
@@ -87,7 +87,7 @@ class Machine(RuleBasedStateMachine):
             self._abandon()
 
     def _abandon(self) -> None:
-        """As a kill would: no closing, no sealing; the kernel takes the lock back."""
+        """As a kill would: no closing, no checksums; the kernel releases the lock."""
         lost = self.store
         lost._writing.catalog_writer.db.close()
         lost._writing._lock.release()

@@ -1,4 +1,6 @@
-"""Another embedder: the old one answers until the new one is complete. And a vector table that is lost or damaged."""
+"""A change of embedder: the old vectors answer until the new ones are complete. Also vector tables that are lost or
+damaged.
+"""
 
 from __future__ import annotations
 

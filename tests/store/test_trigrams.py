@@ -1,4 +1,4 @@
-"""Folding and cutting: what the trigram index sees. A character that folds wrongly is a match that grep never finds."""
+"""Folding and cutting text into trigrams. A character that is folded wrongly is a match that grep never finds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_long_text_folds_as_its_characters_do() -> None:
 
 
 def test_whatever_a_regex_takes_for_the_same_letter_folds_alike() -> None:
-    """google-re2 is what decides a match in the end."""
+    """google-re2 decides about a match in the end."""
     variants = ((c, {c.lower(), c.upper(), c.title(), c.swapcase(), c.casefold()}) for c in EVERY)
     pairs = [(c, other) for c, others in variants for other in others if len(other) == 1 and other != c]
 

@@ -50,7 +50,7 @@ def test_a_vector_comes_back_as_it_went_in(vectors: VectorStore) -> None:
     np.testing.assert_allclose(back[1], unit_vectors("1", 3), atol=0.001)
 
 
-def test_the_nearest_chunk_is_the_one_that_is_asked_for(vectors: VectorStore) -> None:
+def test_a_chunk_is_the_nearest_to_its_own_vector(vectors: VectorStore) -> None:
     put(vectors, dict.fromkeys(range(1, 60), 4))
 
     for doc in (1, 17, 59):
@@ -89,7 +89,7 @@ def test_within_restricts_the_search(vectors: VectorStore) -> None:
     assert vectors.search(unit_vectors("3", 2)[0], 10, within=[]) == []
 
 
-def test_deleted_documents_are_gone_and_unknown_ones_are_no_error(vectors: VectorStore) -> None:
+def test_deleted_documents_are_gone_and_unknown_ones_are_ignored(vectors: VectorStore) -> None:
     put(vectors, {1: 2, 2: 2, 3: 2})
     vectors.delete([2, 77])
     vectors.commit()
@@ -109,7 +109,7 @@ def test_nothing_is_seen_before_the_commit_and_a_rollback_forgets(vectors: Vecto
     assert vectors.docs() == {1}
 
 
-def test_an_empty_store_and_a_document_without_chunks_are_no_trouble(vectors: VectorStore) -> None:
+def test_an_empty_store_and_a_document_without_chunks_are_valid(vectors: VectorStore) -> None:
     query = unit_vectors("query", 1)[0]
     assert vectors.search(query, 5) == []
 
@@ -204,11 +204,11 @@ def test_many_saves_are_joined_and_a_large_table_is_indexed(tmp_path: Path, monk
     assert not store.needs_optimize(lambda: 350)
     assert lance_table.LanceTable(store.folder, MODEL).is_indexed()
     assert store.search(unit_vectors("3", 50)[7], 20) == before
-    assert reading.search(unit_vectors("3", 50)[7], 20) == before  # though its version is gone
+    assert reading.search(unit_vectors("3", 50)[7], 20) == before  # although its version is gone
 
 
 def test_saves_after_the_index_was_built_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever was added or deleted since, for a reader that follows and for one that comes later."""
+    """Anything added or deleted since, for a reader that follows and for one that opens later."""
     monkeypatch.setattr(vector_index, "EXACT_ROWS", 300)
     store, follower = VectorIndex(tmp_path, MODEL), VectorIndex(tmp_path, MODEL)
     put(store, dict.fromkeys(range(1, 8), 50))

@@ -1,4 +1,4 @@
-"""Vectors as a user meets them: the LanceDB table of a real index, and what search does while it cannot be used."""
+"""Vectors as a user sees them: the LanceDB table of a real index, and searches while it cannot be used."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["COURIER", "SETTINGS", "World", "world_at"]
 
 # Put together so that no scanner takes this file for a leak.
-SECRET = "AKIA" + "Q3EGRWL7ZT5MXN2V"  # what must not come out
+SECRET = "AKIA" + "Q3EGRWL7ZT5MXN2V"  # must not appear in any output
 RUNBOOK = f"""# Runbook of the courier
 
 When deliveries stall, look at the retry policy first, then restart the courier.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TWIN = str(Path(__file__).with_name("fake_daemon.py"))
-PATIENCE = 120.0  # for a machine that does ten other things
+PATIENCE = 120.0  # for a machine that is busy with other work
 
 
 class Place:
@@ -92,7 +92,7 @@ def wait_for_lock(lock: IO[str]) -> None:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Poll until the condition holds, for what has no event."""
+    """Polls until the condition holds, for conditions without an event."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "the condition never held"
@@ -137,7 +137,7 @@ class CommandLine:
 
 @contextlib.contextmanager
 def private_place() -> Iterator[Place]:
-    # Not tmp_path: its names may be too long for a socket, and one test wants that on purpose.
+    # Not tmp_path: its names may be too long for a socket, and one test needs such a name.
     folder = Path(tempfile.mkdtemp(prefix="llmc-test-"))
     made = Place(folder / "home")
     try:

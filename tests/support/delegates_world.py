@@ -28,7 +28,7 @@ QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "require
 
 @dataclass
 class World:
-    """A folder with a workspace, a settings file, and a place for what twins note."""
+    """A folder with a workspace, a settings file, and a place for the records of stand-in servers."""
 
     folder: Path
     place: Place
@@ -47,7 +47,7 @@ class World:
         return self.folder / "work"
 
     def twin(self, name: str, behaviour: str = "good", *more: str, **options: Any) -> Path:
-        """A server of this name; its folder, where it notes things."""
+        """A stand-in server of this name; returns the folder of its records."""
         state = self.folder / name
         state.mkdir()
         args = [TWIN, behaviour, str(state), *more]

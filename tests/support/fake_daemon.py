@@ -1,7 +1,7 @@
-"""A daemon whose handler does nothing but what tests need: `python fake_daemon.py` takes the place of `-m llmc.server`.
+"""A daemon whose handler only does what tests need: `python fake_daemon.py` takes the place of `-m llmc.server`.
 
 Everything around the handler is real: lock, socket, transport, start and end. Variables `LLMC_TWIN_*` make it older,
-more impatient or broken.
+exit sooner or broken.
 """
 
 # Every `do_` method takes the call, and few look at it:
@@ -101,7 +101,7 @@ class Twin:
         os.abort()
 
     def do_half(self, call: RunningRequest) -> object:
-        """Waits until the half has surely been sent: its reader says so by opening the gate."""
+        """Waits until the half has certainly been sent: its reader opens the gate."""
         call.progress({"half": 1})
         self._gate("half heard").wait(20)
         os.abort()

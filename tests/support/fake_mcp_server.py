@@ -68,7 +68,7 @@ class TwinSurface:
 
 
 class Nothing:
-    """Streams are all that this daemon has."""
+    """This daemon only has streams."""
 
     def start(self) -> None: ...
 

@@ -36,7 +36,7 @@ class GraphWorld:
         return reply.text
 
     def callees(self, name: str, **args: Any) -> dict[str, str]:
-        """`path:name` of what is called directly, plumbing included → how sure that is."""
+        """`path:name` of each direct call, plumbing included → its precision."""
         data = self.ask("calls", name=name, depth=1, all=True, **args).data
         return {f"{one['path']}:{one['name']}": one["precision"] for one in data["definitions"][0]["calls"]}
 

@@ -1,4 +1,4 @@
-"""A tree that is hard to search, and what ripgrep finds in it."""
+"""A tree that is hard to search, and the matches that ripgrep finds in it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ RG_FLAGS = {
 
 
 def theirs(folder: Path, asked: Asked) -> list[str] | None:
-    """ripgrep's lines, sorted; None when it refuses the pattern."""
+    """ripgrep's lines, sorted; None if it refuses the pattern."""
     flags = [RG_FLAGS[name] for name, given in asked.flags.items() if given and name in RG_FLAGS]
     flags += [f"-B{asked.flags['before']}"] if asked.flags.get("before") else []
     flags += [f"-A{asked.flags['after']}"] if asked.flags.get("after") else []

@@ -1,4 +1,4 @@
-"""A real `llmc serve --http` in a process of its own, for tests to ask as any client would."""
+"""A real `llmc serve --http` in its own process, called like by any client."""
 
 from __future__ import annotations
 

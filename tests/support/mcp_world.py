@@ -44,7 +44,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 class Raw:
-    """A client that writes what it likes."""
+    """A client that writes arbitrary data."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -73,7 +73,7 @@ class Raw:
         return message
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The reply to this very request; notifications may come before it."""
+        """The reply to this request; notifications may come before it."""
         number = self.send(method, **params)
         while (reply := self.receive()).get("id") != number:
             assert "method" in reply
@@ -88,7 +88,7 @@ class Raw:
         return reply
 
     def close(self) -> tuple[int, bytes]:
-        """Close its end; (exit code, what was still written)."""
+        """Closes its end; returns (exit code, remaining output)."""
         out, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ObjectStorage", "StorageProxy", "azurite", "free_ports", "proxied", "seaweed"]
 
 KEY, SECRET = "llmctestkey", "llmctestsecret"
-# The account that every Azurite has; it is published in its documentation.
+# The account of every Azurite; it is published in its documentation.
 AZURE_NAME = "devstoreaccount1"
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 START_SECONDS = 60.0
@@ -244,7 +244,7 @@ class StorageProxy:
             client.shutdown(socket.SHUT_WR)
 
     def cut(self) -> None:
-        """Refuse from now on, and end what is open."""
+        """Refuses from now on, and ends open connections."""
         self.refuses = True
         with self._lock:
             for one in self._open:

@@ -1,4 +1,4 @@
-"""A visitor of the page, who logs in as a browser would, and a strict reader of HTML."""
+"""A visitor of the page, who logs in like a browser, and a strict HTML parser."""
 
 from __future__ import annotations
 

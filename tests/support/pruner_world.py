@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FAILING", "Pruner", "running_pruner"]
 
 TWIN = str(Path(__file__).with_name("pruner_reference.py"))
-# What each bad pruner does → the words that a reader of an envelope is given.
+# Behaviour of a bad pruner → the words shown to the reader of the envelope.
 FAILING = {
     "hanging": "did not respond within",
     "dripping": "did not respond within",

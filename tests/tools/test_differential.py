@@ -126,7 +126,7 @@ def test_a_repeated_read_is_one_line_that_says_how_to_get_it_again(world: tuple[
     assert ask(world, session, "a.py:1-200", fresh=True).text == first.text
 
 
-def test_overlapping_ranges_give_only_what_is_new(world: tuple[Path, Workspace, Handles]) -> None:
+def test_overlapping_ranges_give_only_new_lines(world: tuple[Path, Workspace, Handles]) -> None:
     session = ConnectedSession("s")
     ask(world, session, "a.py:1-200")
     assert "unchanged" in ask(world, session, "a.py:50-100").text

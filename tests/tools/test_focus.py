@@ -164,7 +164,7 @@ def service_log() -> list[str]:
 @pytest.mark.parametrize(
     ("question", "level"), [("what errors are there?", " ERROR "), ("list the warnings", " WARNING ")]
 )
-def test_every_entry_of_the_level_that_is_asked_for_is_kept(question: str, level: str) -> None:
+def test_every_entry_of_the_requested_level_is_kept(question: str, level: str) -> None:
     lines = service_log()
     kept = set(prune(lines, question))
     assert {number for number, line in enumerate(lines, 1) if level in line} <= kept
@@ -220,7 +220,7 @@ def documented_module() -> list[str]:
     return lines
 
 
-def test_what_is_surely_meant_keeps_its_documentation_and_little_else_is_kept() -> None:
+def test_a_certain_answer_keeps_its_documentation_and_little_else_is_kept() -> None:
     kept = text_of(lines := documented_module(), prune(lines, "encrypt the refund"))
     assert "since refund number 8." in kept
     assert "return ready and encrypt(it)" in kept
@@ -299,7 +299,7 @@ def test_a_pruned_copy_is_found_again_in_the_text_and_what_was_added_is_not() ->
     "lines", [[str(number) for number in range(1_000)], [""] * 1_000, ["= - ="] * 600, ["一", "二"] * 400]
 )
 @pytest.mark.parametrize("question", ["line 77", "", "the of", "どこ", "77"])
-def test_a_text_without_names_is_no_trouble(lines: list[str], question: str) -> None:
+def test_a_text_without_names_is_pruned_too(lines: list[str], question: str) -> None:
     kept = prune(lines, question)
     assert len(kept) < len(lines)
 

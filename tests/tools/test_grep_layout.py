@@ -120,7 +120,7 @@ def test_a_long_line_that_many_files_have_is_quoted_once(ask: Ask) -> None:
     assert ask("grep", pattern="respond", all=True).text.count(line) == 10
 
 
-def test_what_is_left_out_is_named_where_it_is_all_tests(ask: Ask) -> None:
+def test_omitted_matches_are_marked_if_all_are_in_tests(ask: Ask) -> None:
     assert "+4 in tests → h" in ask("grep", pattern="only_here").text
 
 

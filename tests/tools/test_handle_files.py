@@ -65,7 +65,7 @@ def test_denied_text_is_not_shown_by_a_handle(world: CommandLine, tmp_path: Path
     assert item
 
 
-def test_a_row_that_somebody_else_wrote_does_not_break_the_list(world: CommandLine) -> None:
+def test_a_row_written_by_another_program_does_not_break_the_list(world: CommandLine) -> None:
     handle = handle_of(world)
     (cache,) = Path(world.place.home.path).glob("**/cache.db")
     with sqlite3.connect(cache) as rows:

@@ -125,7 +125,7 @@ def test_of_several_functions_the_longer_ones_are_skeletons(read: Callable[..., 
     assert "value_57" in read("third_of_all", "code.py::step_3", all=True).text
 
 
-def test_a_skeleton_of_any_lines_can_be_asked_for(read: Callable[..., Reply]) -> None:
+def test_a_skeleton_of_any_range_can_be_read(read: Callable[..., Reply]) -> None:
     lines = read("other.py", skeleton=True).text.split("\n")
     assert lines[1:4] == ["1 def everything_else():", " … 78 lines", "80  return 1"]
 

@@ -102,7 +102,7 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
             yield Clone(place, checkout.folder, endpoint, server, tokens)
 
 
-def test_only_what_is_not_published_is_embedded(clone: Clone) -> None:
+def test_only_unpublished_content_is_embedded(clone: Clone) -> None:
     embedded = clone.index(clone.tokens["ann"])
 
     # A file with a secret was published without it, so its content is another.
@@ -120,7 +120,7 @@ def test_without_an_answer_everything_is_embedded_here(clone: Clone, trouble: st
     assert len(embedded) == len(FILES) + 2
 
 
-def test_vectors_of_a_repository_are_only_for_those_who_may_read_it(clone: Clone) -> None:
+def test_vectors_of_a_repository_require_permission_to_read_it(clone: Clone) -> None:
     hashes = [hashlib.sha256(FILES["src/part1.py"].encode()).hexdigest()]
     ask = {"repo": "acme/api", "embedder": "", "hashes": hashes}
     with clone.server.client(clone.tokens["bob"]) as bob, clone.server.client() as stranger:
