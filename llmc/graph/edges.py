@@ -216,12 +216,10 @@ class Graph:
         facts = self.project.facts(node.doc)
         if facts is None:
             return Implementing()
-        key = ("structural", node, most)
-        memo = self.project.memo
-        if key not in memo:  # every member of an interface gets here
-            memo[key] = self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most)
-        found: Implementing = memo[key]
-        return found
+        dialect = self.resolver.dialect(facts)
+        return self.project.once(  # every member of an interface gets here
+            ("structural", node, most), lambda: dialect.implementing(self.resolver, facts, node.qualified, most)
+        )
 
     def indexed_implementations(self, node: GraphNode) -> list[GraphNode]:
         """The implementations that a compiler's index lists."""

@@ -128,14 +128,12 @@ class Events:
                         yield Edge(facts.node(sent.scope), target, site, Precision.LIKELY, shown_key(sent.key))
 
     def _receivers(self, facts: Facts, sent: KeyedSite) -> list[GraphNode]:
-        memo = self.project.memo
-        place = ("receivers", sent)
-        if place not in memo:
+        def find() -> list[GraphNode]:
             sites = self._matching(sent, self._ends(sent.key, facts, is_sender=False))
             targets = [target for site in sites for target in self._handlers(site)]
-            memo[place] = list(dict.fromkeys(targets)) or self._named_definition(sent)
-        found: list[GraphNode] = memo[place]
-        return found
+            return list(dict.fromkeys(targets)) or self._named_definition(sent)
+
+        return self.project.once(("receivers", sent), find)
 
     def _named_definition(self, sent: KeyedSite) -> list[GraphNode]:
         """For `send_task("shop.tasks.bill")`: the key is the path of a definition."""
@@ -279,13 +277,14 @@ class Events:
         """The documents that may contain a key; none if there are too many."""
         if key.startswith("<-"):
             return sorted(self.project.in_folder(origin.path.rpartition("/")[0]))
-        memo, place = self.project.memo, ("holding", key)
-        if place not in memo:
+
+        def find() -> list[int]:
             wanted = [Trigrams(all=one) for one in spellings(key) if one]
             places = self.project.places
             docs = places.keep(self.project.keywords.candidates(Trigrams(any=(tuple(wanted),)))) if wanted else []
-            memo[place] = docs if len(docs) <= MOST_DOCS else []
-        found: list[int] = memo[place]
+            return docs if len(docs) <= MOST_DOCS else []
+
+        found = self.project.once(("holding", key), find)
         self.project.load(found)
         return found
 

@@ -10,7 +10,7 @@ import json
 import re
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from llmc.base.cache_budget import cache_share, register_cache
@@ -22,7 +22,7 @@ from llmc.graph.facts import FACTS_SHARE, USES_SHARE, Facts, FactsCache, UsesCac
 from llmc.graph.scip_index import SCIP_FILE, open_scip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from llmc.base.model import Reference, Root, Stamp
     from llmc.base.root_fs import RootFs
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Project", "forget_projects", "graph_memory", "project_of"]
 
+T = TypeVar("T")
 LARGEST_TEXT = 2 << 20
 MOST_TEXTS = 400
 MOST_CONFIGS = 400
@@ -80,13 +81,16 @@ class Project:
         kept = len(self.memo) + len(self._docs) + len(self._configs)
         return MEMO_BYTES * kept + sum(map(len, self._texts.values()))
 
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value of `compute`, which is called once per generation."""
+        if key not in self.memo:
+            self.memo[key] = compute()
+        found: T = self.memo[key]
+        return found
+
     def in_folder(self, folder: str) -> frozenset[int]:
         """The documents directly in a folder."""
-        key = ("folder", folder)
-        if key not in self.memo:
-            self.memo[key] = frozenset(self.catalog.docs_in(self.root.id, folder))
-        found: frozenset[int] = self.memo[key]
-        return found
+        return self.once(("folder", folder), lambda: frozenset(self.catalog.docs_in(self.root.id, folder)))
 
     def facts_at(self, path: str) -> Facts | None:
         doc = self.first([path])
@@ -117,22 +121,18 @@ class Project:
 
     def defining(self, name: str) -> list[int]:
         """The documents of this root that define a name."""
-        key = ("defining", name)
-        if key not in self.memo:
-            self.memo[key] = self.places.keep(self.catalog.defining(name))
-        found: list[int] = self.memo[key]
-        return found
+        return self.once(("defining", name), lambda: self.places.keep(self.catalog.defining(name)))
 
     def named(self, ending: str) -> list[str]:
         """The paths that end with `ending`, shortest first, without dependencies."""
-        key = ("named", ending)
-        if key not in self.memo:
+
+        def find() -> list[str]:
             inner = f"/{ending}"
             paths = [path for path in self.places.paths() if path == ending or path.endswith(inner)]
             kept = [path for path in paths if role_of(path) != "vendored"]
-            self.memo[key] = sorted(kept, key=lambda path: (path.count("/"), path))[:MOST_CONFIGS]
-        found: list[str] = self.memo[key]
-        return found
+            return sorted(kept, key=lambda path: (path.count("/"), path))[:MOST_CONFIGS]
+
+        return self.once(("named", ending), find)
 
     def config(self, path: str) -> dict[str, Any] | None:
         """A JSON file with comments, such as tsconfig.json; None if it does not exist or is not an object."""

@@ -95,7 +95,7 @@ class CSharp(Dialect):
         for namespace in self._around(facts, scope):
             if found := self._in_namespace(namespace, name):
                 return self._nearest(facts, found)
-        for namespace in self._global():
+        for namespace in self.project.once("global usings", self._global_usings):
             if found := self._in_namespace(namespace, name):
                 return self._nearest(facts, found)
         return EXTERNAL if name[:1].isupper() and not self._is_member(name) else UNRESOLVED
@@ -112,18 +112,14 @@ class CSharp(Dialect):
                 namespace = namespace.rpartition(".")[0]
         yield ""
 
-    def _global(self) -> list[str]:
-        memo = self.project.memo
-        if "global usings" not in memo:
-            names = [path for path in self.project.path_set if path.lower().endswith("usings.cs")]
-            found: dict[str, None] = {}
-            for path in names[:50]:
-                facts = self.project.facts_at(path)
-                for link in facts.links.exports.get("*", ()) if facts else ():
-                    found[link.value.rpartition("#")[0]] = None
-            memo["global usings"] = list(found)
-        listed: list[str] = memo["global usings"]
-        return listed
+    def _global_usings(self) -> list[str]:
+        names = [path for path in self.project.path_set if path.lower().endswith("usings.cs")]
+        found: dict[str, None] = {}
+        for path in names[:50]:
+            facts = self.project.facts_at(path)
+            for link in facts.links.exports.get("*", ()) if facts else ():
+                found[link.value.rpartition("#")[0]] = None
+        return list(found)
 
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
         own = super().members(resolver, facts, qualified, name)

@@ -31,11 +31,7 @@ class Ecma(Dialect):
 
     def module(self, facts: Facts, module: str) -> Resolution:
         key = ("ecma", facts.path.rpartition("/")[0], module)
-        memo = self.project.memo
-        if key not in memo:
-            memo[key] = self._module(facts.path, module)
-        found: Resolution = memo[key]
-        return found
+        return self.project.once(key, lambda: self._module(facts.path, module))
 
     def _module(self, path: str, module: str) -> Resolution:
         folder = path.rpartition("/")[0]

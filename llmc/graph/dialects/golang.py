@@ -49,7 +49,7 @@ class Go(Dialect):
         return found
 
     def _folder(self, module: str) -> Resolution:
-        for name, folder in self._modules():
+        for name, folder in self.project.once("go modules", self._modules):
             if module == name or module.startswith(f"{name}/"):
                 inner = module[len(name) :].strip("/")
                 return module_entity(self.family, "/".join(part for part in (folder, inner) if part))
@@ -57,16 +57,12 @@ class Go(Dialect):
 
     def _modules(self) -> list[tuple[str, str]]:
         """(module, folder) of every go.mod, longest name first."""
-        memo = self.project.memo
-        if "go modules" not in memo:
-            found = [
-                (name[1].strip('"'), path.rpartition("/")[0])
-                for path in self.project.named("go.mod")
-                if (name := MODULE.search(self.project.text(path)))
-            ]
-            memo["go modules"] = sorted(found, key=lambda one: -len(one[0]))
-        modules: list[tuple[str, str]] = memo["go modules"]
-        return modules
+        found = [
+            (name[1].strip('"'), path.rpartition("/")[0])
+            for path in self.project.named("go.mod")
+            if (name := MODULE.search(self.project.text(path)))
+        ]
+        return sorted(found, key=lambda one: -len(one[0]))
 
     def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - others follow imports
         nodes = [GraphNode(one.doc, name) for one in self._of_package(place, name) if one.defines(name)]

@@ -26,11 +26,7 @@ class Python(Dialect):
 
     def module(self, facts: Facts, module: str) -> Resolution:
         key = ("python", facts.path.rpartition("/")[0], module)
-        memo = self.project.memo
-        if key not in memo:
-            memo[key] = self._module(facts.path, module)
-        found: Resolution = memo[key]
-        return found
+        return self.project.once(key, lambda: self._module(facts.path, module))
 
     def _module(self, path: str, module: str) -> Resolution:
         name = module.lstrip(".")

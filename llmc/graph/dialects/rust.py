@@ -70,19 +70,19 @@ class Rust(Dialect):
         if found is None and name[:1].islower() and name not in facts.links.imports:
             named = resolver.name(facts, scope, name)
             # A parameter of a closure or a variable of a pattern, unless it is a crate.
-            return UNRESOLVED if named is EXTERNAL and name not in self._dependencies() else named
+            return (
+                UNRESOLVED
+                if named is EXTERNAL and name not in self.project.once("dependencies", self._dependencies)
+                else named
+            )
         return found
 
     def _dependencies(self) -> set[str]:
         """The external crates that the manifests of the repository name."""
-        memo = self.project.memo
-        if "dependencies" not in memo:
-            texts = [self.project.text(path) for path in self.project.named("Cargo.toml")]
-            tables = [table for text in texts for table in DEPENDENCIES.findall(text)]
-            names = {one for name, table in tables for one in (name, *KEY.findall(table)) if one}
-            memo["dependencies"] = {"std", "core", "alloc", *(name.replace("-", "_") for name in names)}
-        found: set[str] = memo["dependencies"]
-        return found
+        texts = [self.project.text(path) for path in self.project.named("Cargo.toml")]
+        tables = [table for text in texts for table in DEPENDENCIES.findall(text)]
+        names = {one for name, table in tables for one in (name, *KEY.findall(table)) if one}
+        return {"std", "core", "alloc", *(name.replace("-", "_") for name in names)}
 
     def _place(self, path: str, inline: str) -> Resolution:
         return module_entity(self.family, f"{path}{INLINE}{inline}" if inline else path)
@@ -135,19 +135,20 @@ class Rust(Dialect):
         return found if found is not None and found.entities else self._crate(name)
 
     def _crate(self, name: str) -> Resolution:
-        memo = self.project.memo
-        if "crates" not in memo:
-            crates: dict[str, str] = {}
-            for path in self.project.named("Cargo.toml"):
-                folder = path.rpartition("/")[0]
-                roots = [f"{folder}/src/lib.rs" if folder else "src/lib.rs", f"{folder}/lib.rs" if folder else "lib.rs"]
-                doc = self.project.first(roots)
-                if doc is not None:
-                    for found in NAME.findall(self.project.text(path)):
-                        crates.setdefault(found.replace("-", "_"), self.project.path(doc))
-            memo["crates"] = crates
-        root = memo["crates"].get(name)
+        root = self.project.once("crates", self._crates).get(name)
         return EXTERNAL if root is None else module_entity(self.family, root)
+
+    def _crates(self) -> dict[str, str]:
+        """Crate → its root file, for the crates of the repository."""
+        crates: dict[str, str] = {}
+        for path in self.project.named("Cargo.toml"):
+            folder = path.rpartition("/")[0]
+            roots = [f"{folder}/src/lib.rs" if folder else "src/lib.rs", f"{folder}/lib.rs" if folder else "lib.rs"]
+            doc = self.project.first(roots)
+            if doc is not None:
+                for found in NAME.findall(self.project.text(path)):
+                    crates.setdefault(found.replace("-", "_"), self.project.path(doc))
+        return crates
 
     def _child(self, path: str, inline: str, name: str) -> Resolution | None:
         """The module inside a module: a block of the same file, or another file."""
