@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import validate
+from research_schemas import REPORT
 from research_world import TOKEN, World, opened, write
 
-from llmc.answers.research.schema import REPORT
 from llmc.base.errors import ConfigError
 from llmc.envelope.tokens import count
 from llmc.settings import Server, Settings, load

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import validate
+from research_schemas import REPORT, TASK_RESULT
 from research_world import TOKEN, World, opened, write
 
-from llmc.answers.research.schema import REPORT, TASK_RESULT
 from llmc.base.errors import SearchTimeoutError
 
 if TYPE_CHECKING:

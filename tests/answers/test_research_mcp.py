@@ -10,9 +10,8 @@ import pytest
 from daemons import Place, private_place
 from jsonschema import validate
 from mcp_world import client, text_of
+from research_schemas import REPORT
 from research_world import TOKEN, write
-
-from llmc.answers.research.schema import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

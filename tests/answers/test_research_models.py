@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import validate
 from model_server import ModelServer, serving
+from research_schemas import REPORT
 from research_world import TOKEN, World, opened, write
 
 from llmc.answers.research import open_session, research
-from llmc.answers.research.schema import REPORT
 from llmc.settings import LimitSettings, Provider, Research, RoleEntry, Runtime, Secret, Settings
 
 if TYPE_CHECKING:

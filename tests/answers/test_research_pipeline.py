@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import validate
+from research_schemas import REPORT
 from research_world import World, opened, write
 from tool_calls import answer
 
@@ -15,7 +16,6 @@ from llmc.answers.research.pipeline import merge_results
 from llmc.answers.research.question import understand
 from llmc.answers.research.result import Confidence, Failure, Result, ResultPlace, ResultStatus, TaskResult
 from llmc.answers.research.roles import Brief
-from llmc.answers.research.schema import REPORT
 from llmc.answers.research.synthesis import synthesize
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.settings import LimitSettings, RoleEntry, Runtime

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import validate
+from research_schemas import RESULT, TASK_RESULT, report_schema
 from research_world import World, opened, write
 
 from llmc.answers.research import open_session, run_role
+from llmc.answers.research.improve import answer_type
 from llmc.answers.research.question import QuestionType, understand
 from llmc.answers.research.result import Result, ResultStatus, TaskResult, bounded
 from llmc.answers.research.roles import ROLES, role
-from llmc.answers.research.schema import RESULT, TASK_RESULT, report_schema
 from llmc.settings import Research, RoleEntry
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def played(world: World, name: str, question: str) -> tuple[ResearchReport, Resu
     return report, wrapped.value
 
 
-def test_every_role_is_a_short_prompt_with_tools_and_a_schema() -> None:
+def test_every_role_is_a_short_prompt_with_read_only_tools() -> None:
     tools = {"search", "symbols", "refs", "read", "neighbours"}
     for name in ROLES:
         one = role(name)
@@ -44,7 +45,10 @@ def test_every_role_is_a_short_prompt_with_tools_and_a_schema() -> None:
         assert len(one.prompt.split()) < 60
         assert one.tools
         assert one.tools <= tools
-        assert one.schema == RESULT
+
+
+def test_a_model_answers_in_the_fields_of_a_result() -> None:
+    assert answer_type(None).model_json_schema()["properties"].keys() == RESULT["properties"].keys()
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,7 @@ def test_locator_evidence_is_deduplicated_stable_and_without_excerpts(world: Wor
 
 def test_locator_references_are_lines_that_name_what_they_stand_for(world: World) -> None:
     report, _ = played(world, "locator", "where does a courier deliver a parcel")
+    assert report.places["locator"]
     for place in report.places["locator"]:
         lines = (world.workspace.text_of(place.root, place.path) or "").split("\n")
         assert 1 <= place.line <= len(lines)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import CommandLine, private_place
 from jsonschema import validate
+from research_schemas import REPORT
 from research_world import TOKEN, write
 
-from llmc.answers.research.schema import REPORT
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:

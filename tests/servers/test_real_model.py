@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import validate
 from model_server import ModelServer
+from research_schemas import REPORT
 from research_world import opened
 from small_model import serving_true_model
 
-from llmc.answers.research.schema import REPORT
 from llmc.settings import Provider, RoleEntry, Runtime
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""JSON schemas of research results, used to validate answers in tests and as the output schema of roles."""
+"""JSON schemas of research results: the contract that clients rely on."""
 
 from __future__ import annotations
 

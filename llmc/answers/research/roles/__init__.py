@@ -1,6 +1,6 @@
 """roles: the research roles, one module each.
 
-A `ResearchRole` is a short prompt, the tools it may use, the schema of its output, and its work without a model.
+A `ResearchRole` is a short prompt, the tools it may use, and its work without a model.
 Prompts stay short and stable; the tools, the budget and the bounds of the result enforce what a role may do. `ROLES`
 lists the built-in roles. Users add roles in the settings (`[roles.NAME]` with a `base`): such a role does the work of
 its base on its own paths and reports under its own key.
@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from llmc.answers.research.schema import RESULT
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +58,12 @@ class ResearchRole:
     prompt: str
     tools: frozenset[str]
     work: Callable[[Brief, RoleToolbox], RoleOutcome]
-    schema: dict[str, Any]
 
     @classmethod
     def of(
         cls, name: str, key: str, prompt: str, tools: str, work: Callable[[Brief, RoleToolbox], RoleOutcome]
     ) -> ResearchRole:
-        return cls(name, key, " ".join(prompt.split()), frozenset(tools.split()), work, RESULT)
+        return cls(name, key, " ".join(prompt.split()), frozenset(tools.split()), work)
 
 
 @cache
