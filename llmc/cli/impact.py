@@ -12,7 +12,7 @@ from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 @click.command()
 @click.argument("name")
-@secondary("--no-tests", is_flag=True, help="Only count what is in tests.")
+@secondary("--no-tests", is_flag=True, help="Count tests without listing them.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

@@ -48,7 +48,7 @@ __all__ = [
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
 NAMES = Argument("name", "string", "Definitions: name, Class.method or path:name; several with spaces.", required=True)
 GUESSES = Argument("guesses", "boolean", "List all edges that match by name alone, too.")
-NO_TESTS = Argument("no_tests", "boolean", "Only count what is in tests.")
+NO_TESTS = Argument("no_tests", "boolean", "Count tests without listing them.")
 EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also every use in tests.")
 WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 # Definitions of one name that are answered for at once; the others are named.
