@@ -57,7 +57,9 @@ def test_a_closing_brace_does_not_begin_a_chunk() -> None:
 def test_no_chunk_is_longer_than_the_cap_unless_it_is_one_line() -> None:
     text = lines(2_000, 0) + "x" * 9_000 + "\n" + "y\n" * 2_000
     for path in ("a.py", "a.txt", "a.unknown"):
-        for chunk in parse(path, text).chunks:
+        chunks = parse(path, text).chunks
+        assert max(chunk.end_line for chunk in chunks) > 4_000
+        for chunk in chunks:
             count = chunk.end_line - chunk.start_line + 1
             assert count == 1 or (len(chunk.text) <= LONGEST_CHUNK and count <= MOST_LINES)
 

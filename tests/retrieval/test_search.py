@@ -197,7 +197,9 @@ def test_a_file_that_is_not_indexed_yet_is_read_from_disk(project: Workspace) ->
 
 
 def test_every_hit_is_the_text_on_disk_and_its_telling_lines_lie_within(project: Workspace) -> None:
-    for file in project.search("how is a parcel delivered with the retry policy").files:
+    files = project.search("how is a parcel delivered with the retry policy").files
+    assert any(hit.lines for file in files for hit in file.hits)
+    for file in files:
         lines = (root_of(project) / file.path).read_text("utf-8").split("\n")
         for hit in file.hits:
             assert hit.text == "\n".join(lines[hit.start_line - 1 : hit.end_line])
@@ -205,7 +207,9 @@ def test_every_hit_is_the_text_on_disk_and_its_telling_lines_lie_within(project:
 
 
 def test_shares_explain_the_score(project: Workspace) -> None:
-    for file in project.search("retry policy").files:
+    files = project.search("retry policy").files
+    assert any(len(file.shares) > 2 for file in files)
+    for file in files:
         start = sum(share.effect for share in file.shares if share.signal in {"keywords", "vectors"})
         factors = [share.effect for share in file.shares if share.signal not in {"keywords", "vectors"}]
         assert math.isclose(file.score, start * math.prod(factors), rel_tol=1e-9)
@@ -213,7 +217,9 @@ def test_shares_explain_the_score(project: Workspace) -> None:
 
 def test_a_signal_that_is_switched_off_has_no_share(project: Workspace) -> None:
     off = frozenset(signal.name for signal in SIGNALS)
-    for file in project.search("retry policy", off=off).files:
+    files = project.search("retry policy", off=off).files
+    assert files
+    for file in files:
         assert not {share.signal for share in file.shares} & off
 
 

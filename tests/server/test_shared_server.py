@@ -14,7 +14,7 @@ from daemons import Place, private_place, until
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from shared_server import SharedNode, node, tokens_in
-from shared_world import Checkout, shared_url
+from shared_world import Checkout, publish_team, shared_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +46,7 @@ class Team:
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     folder = tmp_path_factory.mktemp("team")
     url = shared_url(folder)
-    api, web = Checkout(folder / "api", "acme/api"), Checkout(folder / "web", "acme/web")
-    api.commit(API)
-    api.publish(url)
-    web.commit(WEB)
-    web.publish(url)
+    api = publish_team(folder, url, API, WEB)
     path, tokens = tokens_in(folder, ann=["acme/*"], bob=["acme/web"], eve=[], prom=[])
     with (folder / "tokens.toml").open("a") as file:
         file.write("metrics = true\n")

@@ -105,6 +105,15 @@ class Checkout:
 START = 1_700_000_000
 
 
+def publish_team(folder: Path, url: str, api: Mapping[str, str], web: Mapping[str, str]) -> Checkout:
+    """Publish `acme/api` and `acme/web` with these files; the checkout of `acme/api`."""
+    first, second = Checkout(folder / "api", "acme/api"), Checkout(folder / "web", "acme/web")
+    for checkout, files in ((first, api), (second, web)):
+        checkout.commit(files)
+        checkout.publish(url)
+    return first
+
+
 @contextmanager
 def shared_site(url: str, folder: Path, settings: Settings = SETTINGS) -> Iterator[SharedSite]:
     """What a server answers from."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import Place, private_place
 from shared_server import SharedNode, node, tokens_in
-from shared_world import Checkout, shared_url
+from shared_world import publish_team, shared_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,11 +56,7 @@ class Desk:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("desk")
     url = shared_url(folder)
-    api, web = Checkout(folder / "api", "acme/api"), Checkout(folder / "web", "acme/web")
-    api.commit(API)
-    api.publish(url)
-    web.commit(WEB)
-    web.publish(url)
+    api = publish_team(folder, url, API, WEB)
     api.git("remote", "add", "origin", "git@code.example:acme/api.git")
     api.write({"src/parser.py": "class Parser:\n    def feed(self, data):\n        return changed_here(data)\n"})
     path, tokens = tokens_in(folder, ann=["acme/*"])
