@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["LineReference", "PathRange", "cited_places", "is_module", "module_splits", "parse_range", "parse_reference"]
+__all__ = [
+    "LineReference",
+    "PathRange",
+    "cited_places",
+    "is_module",
+    "module_splits",
+    "parse_range",
+    "parse_reference",
+    "without_receiver_type",
+]
 
 _REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
 _RANGE = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
 _NAMED = re.compile(r"(?P<path>[^:#\n]+\.\w{1,5})[:#](?P<symbol>[A-Za-z_$#][\w.$#]*)")
+_GO_RECEIVER = re.compile(r"(?<![\w)])\(\*?(\w+)\)\.")
 _CITED = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 # Files that are the module of their folder.
 PACKAGE_FILES = frozenset({"__init__", "index", "mod"})
@@ -53,7 +63,12 @@ def parse_range(text: str) -> PathRange | None:
         return None
     start = int(match["start"] or 0)
     end = int(match["end"] or 0) if match["end"] is not None else start
-    return PathRange(match["path"], start, end, match["symbol"] or "")
+    return PathRange(match["path"], start, end, without_receiver_type(match["symbol"] or ""))
+
+
+def without_receiver_type(name: str) -> str:
+    """`Disk.Save` of `(*Disk).Save`, as Go's documentation and stack traces have it."""
+    return _GO_RECEIVER.sub(r"\1.", name)
 
 
 def cited_places(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
-from llmc.base.references import is_module, module_splits
+from llmc.base.references import is_module, module_splits, without_receiver_type
 from llmc.graph.edges import Graph
 from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
@@ -83,8 +83,9 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
 
 
 def name_parts(text: str) -> tuple[str, str]:
-    """Splits `src/a.py:Foo.bar`, also with two colons as in `read`, into path and name."""
-    text = text.strip().removesuffix("()")
+    """Splits `src/a.py:Foo.bar`, also with two colons as in `read`, into path and name. `(*Foo).bar` is a method of
+    Go."""
+    text = without_receiver_type(text.strip().removesuffix("()"))
     call, bracket, argument = text.partition("(")
     path, colons, name = call.partition("::")
     if colons and name and ("/" in path or FILE_NAME.fullmatch(path)):

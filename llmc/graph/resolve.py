@@ -286,11 +286,19 @@ class Resolver:
             if found.entities:
                 return found
             found = self.dialect(facts).extension(facts, name)
-            return found if found.entities else EXTERNAL if is_open else self._missing(facts, entity, name)
+            is_external = is_open and not self._forwards(facts, qualified)
+            return found if found.entities else EXTERNAL if is_external else self._missing(facts, entity, name)
         inner = f"{qualified}.{name}"
         if facts.defines(inner):
             return Resolution((Entity(EntityKind.DEFINITION, facts.node(inner)),))
         return EXTERNAL if facts.kind(qualified) in CALLABLE_KINDS else UNRESOLVED
+
+    def _forwards(self, facts: Facts, qualified: str) -> bool:
+        """Whether it may have any member of the value that it holds."""
+        dialect = self.dialect(facts)
+        return bool(dialect.forwarding) and any(
+            chain.rpartition(".")[2] in dialect.forwarding for _, _, chain in dialect.bases(facts, qualified)
+        )
 
     def _missing(self, facts: Facts, entity: Entity, name: str) -> Resolution:
         """A member that no type of the repository has; some such calls return their receiver."""

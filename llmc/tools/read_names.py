@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, NotIndexedYetError
 from llmc.base.languages import role_of
-from llmc.base.references import is_module, module_splits
+from llmc.base.references import is_module, module_splits, without_receiver_type
 from llmc.envelope.phrases import plural
 from llmc.retrieval.targets import Target, named_target
 from llmc.retrieval.unindexed import unindexed_definitions
@@ -36,7 +36,7 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
     try:
         return [(*asked.workspace.locate(target.path), target)]
     except NotFoundError:
-        name = ".".join(filter(None, (target.path, target.symbol)))
+        name = without_receiver_type(".".join(filter(None, (target.path, target.symbol))))
         found = [(index, path, part_of(one, target)) for index, path, one in defined(asked, name)]
         if not found:
             raise

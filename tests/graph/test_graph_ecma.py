@@ -240,3 +240,37 @@ def test_a_name_may_begin_with_its_module(world: GraphWorld) -> None:
     assert "return itemsFromCart()" in world.text("read", target=["src/checkout.ts:checkout"])
     assert "src/items/service.ts" in world.text("read", target=["items.service.ItemService.find"])
     assert world.ask("read", target=["nothere.checkout"]).error
+
+
+WRAPPED = {
+    "src/mover.ts": (
+        "import { traced } from 'tracing';\n\nasync function mover(id: string) {\n  return id;\n}\n\n"
+        "export default traced({\n  name: 'mover (commands)',\n})(mover);\n"
+    ),
+    "src/row.tsx": (
+        "function Row(props: Props) {\n  return null;\n}\n\nexport default observer(React.forwardRef<A, B>(Row));\n"
+    ),
+    "src/policy.ts": (
+        "class Policy {\n  public can = (who: User): boolean => {\n    return true;\n  };\n"
+        "  public deny(who: User) {}\n}\nconst policy = new Policy();\nexport const { can, deny: refuse } = policy;\n"
+    ),
+    "src/index.ts": "export * from './policy';\n",
+    "src/api.tsx": (
+        "import mover from './mover';\nimport ListRow from './row';\nimport { can, refuse } from './index';\n\n"
+        "export async function move(user) {\n  if (!can(user)) {\n    refuse(user);\n  }\n  return mover('1');\n}\n\n"
+        "export function page() {\n  return <ListRow />;\n}\n"
+    ),
+}
+
+
+def test_a_default_export_that_wraps_a_function_is_that_function(tmp_path: Path) -> None:
+    with graph_world(tmp_path, WRAPPED) as world:
+        assert "src/api.tsx:move" in world.callers("mover")
+        assert "src/api.tsx:page" in world.callers("Row")
+
+
+def test_names_taken_from_an_object_are_its_members(tmp_path: Path) -> None:
+    with graph_world(tmp_path, WRAPPED) as world:
+        assert "src/api.tsx:move" in world.callers("Policy.can")
+        called = world.callees("move")
+        assert {"src/policy.ts:Policy.can", "src/policy.ts:Policy.deny", "src/mover.ts:mover"} <= called.keys()

@@ -92,6 +92,9 @@ def test_go_packages_receivers_and_structural_interfaces(tmp_path: Path) -> None
         impls = world.ask("impls", name="Store").data["definitions"][0]["types"]
         assert [one["name"] for one in impls] == ["Disk"]
         assert world.text("tests", name="flush").startswith("0 tests directly, 1 through callers")
+        for written in ("(*Disk).Save", "store.(*Disk).Save", "(Disk).Save"):
+            assert "func (d *Disk) Save" in world.text("read", target=[written])
+            assert world.text("callers", name=written).endswith(world.text("callers", name="Disk.Save"))
 
 
 RUST = {
@@ -654,6 +657,25 @@ def test_a_call_through_an_embedded_type_is_exact(tmp_path: Path) -> None:
     }
     with graph_world(tmp_path, files) as world:
         assert world.callees("Handler.Add") == {"shop.go:Service.Add": "exact"}
+
+
+def test_a_call_through_a_type_that_dereferences_to_its_parameter_is_not_lost(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "shop"\n\n[dependencies]\nactix-web = "4"\n',
+        "src/lib.rs": "pub mod guard;\npub mod routes;\npub struct Depot;\nimpl Depot { pub fn admit(&self) {} }\n",
+        "src/guard.rs": (
+            "use std::ops::Deref;\nuse actix_web::FromRequest;\npub struct Guarded<P, D> { policy: P, data: D }\n"
+            "impl<P, D> Deref for Guarded<P, D> {\n    type Target = D;\n    fn deref(&self) -> &D { &self.data }\n}\n"
+            "impl<P, D> FromRequest for Guarded<P, D> {}\n"
+        ),
+        "src/routes.rs": (
+            "use crate::guard::Guarded;\nuse crate::Depot;\n\n"
+            "pub fn admit_route(depot: Guarded<Admin, Depot>) {\n    depot.admit();\n}\n\n"
+            "pub fn boot(all: &Vec<u8>) {\n    let depot = pick(all);\n    depot.admit();\n}\n"
+        ),
+    }
+    with graph_world(tmp_path, files) as world:
+        assert "src/routes.rs 5 admit_route, 10 boot" in world.text("callers", name="Depot.admit")
 
 
 def test_a_trait_of_another_crate_adds_methods(tmp_path: Path) -> None:

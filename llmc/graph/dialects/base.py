@@ -47,6 +47,8 @@ class Dialect:
     constructors: frozenset[str] = frozenset({"__init__", "constructor", "__new__"})
     # Calls that return their receiver, or the value that it wraps.
     transparent: frozenset[str] = frozenset()
+    # Bases that lend a type the members of a value which it holds, whose type is a parameter.
+    forwarding: frozenset[str] = frozenset()
 
     def __init__(self, project: Project) -> None:
         self.project = project

@@ -30,6 +30,7 @@ class Rust(Dialect):
     own_types = frozenset({"Self"})
     supers = frozenset()
     constructors = frozenset()
+    forwarding = frozenset({"Deref"})
     transparent = frozenset(
         {
             "unwrap",

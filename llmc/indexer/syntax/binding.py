@@ -15,12 +15,14 @@ __all__ = ["UNWRAPPED", "Binding", "bindings"]
 
 
 class Binding(NamedTuple):
-    """`name` is the node of the variable, perhaps in a pattern; `suffix` is appended to the value's chain."""
+    """`name` is the node of the variable, perhaps in a pattern. `suffix`, or the name of the `member`, is appended to
+    the value's chain."""
 
     name: Node
     type: Node | None = None
     value: Node | None = None
     suffix: str = ""
+    member: Node | None = None
 
 
 class Fields(NamedTuple):
@@ -72,7 +74,22 @@ def bindings(node: Node) -> Iterator[Binding]:
         return
     declared = node.child_by_field_name(fields.type) if fields.type else None
     value = node.child_by_field_name(fields.value) if fields.value else None
+    if node.type == "variable_declarator" and name.type == "object_pattern":
+        yield from _taken(name, value)
+        return
     yield Binding(_declared(name) or name, declared, value, fields.suffix)
+
+
+def _taken(pattern: Node, value: Node | None) -> Iterator[Binding]:
+    """`const { rows, next: page } = result`: members of a value."""
+    for one in pattern.named_children:
+        if one.type == "shorthand_property_identifier_pattern":
+            yield Binding(one, None, value, member=one)
+        elif one.type == "pair_pattern":
+            key, name = one.child_by_field_name("key"), one.child_by_field_name("value")
+            if name is not None and name.type == "identifier":
+                is_named = key is not None and key.type == "property_identifier"
+                yield Binding(name, None, value if is_named else None, member=key if is_named else None)
 
 
 def _parameter(node: Node) -> Iterator[Binding]:

@@ -25,7 +25,12 @@ _SPACES = re.compile(r"\s+")
 _DEFAULT = re.compile(r"export\s+default\s+(?:abstract\s+)?(?:async\s+)?(?:(?:class|function)\b\s*\*?\s*)?([\w$]+)")
 _ASSIGNED = re.compile(r"export\s*=\s*([\w$]+)")
 _LISTED = re.compile(r"export\s+(?:type\s+)?\{([^}]*)\}")
-_WRAPPED = re.compile(r"export\s+default\s+[\w$.]+\(\s*([\w$]+)\s*\)")
+# The function that is wrapped: `memo(Row)`, `observer(forwardRef(Row))`, `connect(state)(Row)`, `trace({ … })(load)`.
+_WRAPPED = re.compile(
+    r"export\s+default\s+(?:[\w$.]+(?:<[^()]*>)?\(\s*)+([\w$]+)\s*,?\s*\)|"
+    r"export\s+default\s+[\w$.]+\(.*\)\s*\(\s*([\w$]+)\s*,?\s*\)\s*;?\s*$",
+    re.DOTALL,
+)
 _NOT_NAMES = frozenset({"class", "function", "async", "extends", "new", "await"})
 
 
@@ -218,8 +223,9 @@ _READERS: dict[str, Callable[[str], Iterator[Imported]]] = {
 
 def exported(text: str) -> Iterator[tuple[str, str]]:
     if found := _WRAPPED.match(text) or _DEFAULT.match(text) or _ASSIGNED.match(text):
-        if found[1] not in _NOT_NAMES:
-            yield "default", f"#{found[1]}"
+        name = next(filter(None, found.groups()))
+        if name not in _NOT_NAMES:
+            yield "default", f"#{name}"
     elif found := _LISTED.match(text):
         for one in found[1].split(","):
             words = one.removeprefix("type ").split()

@@ -137,6 +137,7 @@ class _Links:
         self._defined = defined
         self._known = known
         self._cuts, self._containers = defined.containers()
+        self._members: set[int] = set()  # where a variable is bound to a member of a value
 
     def _text(self, start: int, end: int) -> str:
         return self._data[start : min(end, start + LONGEST_VALUE)].decode("utf-8", "replace")
@@ -172,7 +173,9 @@ class _Links:
         for node in captures.get("bind", ()):
             yield from self._bound(node)
         for node in captures.get("local", ()):
-            if self._data[node.start_byte : node.end_byte] in self._known and not self._imports(node.start_byte):
+            is_known = self._data[node.start_byte : node.end_byte] in self._known
+            is_bound = node.start_byte in self._members
+            if is_known and not is_bound and not self._imports(node.start_byte):
                 yield ResolutionLink("bind", self.scope(node.start_byte), self._of(node), UNKNOWN)
         for node in captures.get("base", ()):
             yield ResolutionLink("base", self.scope(node.start_byte), "", type_chain(self._of(node)))
@@ -192,6 +195,10 @@ class _Links:
             yield from self._as_pattern(node)
             return
         for one in bindings(node):
+            if one.member is not None:
+                self._members.add(one.name.start_byte)
+                if self._imports(one.name.start_byte):
+                    continue
             target = self._of(one.name)
             if target == "module.exports" and one.value is not None:
                 yield ResolutionLink("export", "", "=", f"#{chain(self._of(one.value))}")
@@ -205,7 +212,8 @@ class _Links:
 
     def _binding(self, target: str, one: Binding) -> Iterator[ResolutionLink]:
         attribute = next((target[len(self_) :] for self_ in SELVES if target.startswith(self_)), "")
-        name, start, suffix = attribute or target, one.name.start_byte, one.suffix
+        name, start = attribute or target, one.name.start_byte
+        suffix = f".{self._of(one.member)}" if one.member is not None else one.suffix
         if not name.isidentifier():
             return
         scope = self.scope(start) if attribute else self._outside(start)
@@ -219,7 +227,8 @@ class _Links:
             found, kind = UNKNOWN, "bind"
         else:
             found, kind = self._value(one.value)
-            found = found + suffix if suffix and found not in _EMPTY else UNKNOWN if suffix else found
+            is_module = found.startswith(("require(", "import("))  # its names are imports
+            found = found + suffix if suffix and found not in _EMPTY and not is_module else UNKNOWN if suffix else found
         if attribute:
             if found not in _EMPTY:
                 yield ResolutionLink({"bind": "attr", "type": "atype"}[kind], scope, name, found)

@@ -1,6 +1,6 @@
 ; Facts for the code graph (links.py): receivers, bindings, types, bases, exports.
 (member_expression object: (_) @recv)
-(variable_declarator name: (identifier)) @bind
+(variable_declarator name: [(identifier) (object_pattern)]) @bind
 (assignment_expression left: [(identifier) (member_expression)]) @bind
 (for_in_statement left: (identifier)) @bind
 (arrow_function parameter: (identifier) @local)
