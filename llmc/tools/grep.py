@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmc.base.concurrency import released
@@ -52,9 +53,21 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def advice(result: GrepResult, request: GrepRequest) -> tuple[str, ...]:
-    if request.files_only or request.count_only:
-        return ()
-    return (NARROW,) if any(file.counted for file in result.files) or not result.complete else ()
+    is_listed = request.files_only or request.count_only
+    is_broad = any(file.counted for file in result.files) or not result.complete
+    return (*([NARROW] if is_broad and not is_listed else []), *anchor_notes(request))
+
+
+def anchor_notes(request: GrepRequest) -> list[str]:
+    """A shell in double quotes makes `$total` of `\\$total`; nothing follows the end of a line."""
+    if request.fixed or request.multiline:
+        return []
+    found = next(filter(None, (DOLLAR.search(LITERAL_DOLLAR.sub("", one)) for one in request.patterns)), None)
+    return [f"{found[0]} matches nowhere: $ is the end of a line, write \\{found[0]} or -F"] if found else []
+
+
+LITERAL_DOLLAR = re.compile(r"\\.|\[\^?\]?[^\]]*\]")  # escaped, or in a class
+DOLLAR = re.compile(r"\$[A-Za-z_]\w*")
 
 
 def print_matches(asked: ToolRequest, call: RunningRequest, views: Sequence[View], request: GrepRequest) -> Envelope:

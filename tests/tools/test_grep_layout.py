@@ -100,6 +100,14 @@ def test_many_matches_have_one_line_each_with_their_symbol(ask: Ask) -> None:
     assert lines[4] == "8 Worker0.run · return measure(self, 0)"
 
 
+def test_a_dollar_before_a_name_is_explained(ask: Ask) -> None:
+    why = "$total matches nowhere: $ is the end of a line, write \\$total or -F"
+    assert ask("grep", pattern="$total").text == f"no matches · {why}"
+    assert ask("grep", pattern="TODO|$total", files=True).text.split("\n")[0].endswith(f" files · {why}")
+    assert all(why not in ask("grep", pattern=one).text for one in (r"\$total", "[$]total", r"report\($", "[]$a]b"))
+    assert why not in ask("grep", pattern="$total", fixed=True).text
+
+
 def test_an_entry_of_a_long_table_is_named(ask: Ask) -> None:
     lines = ask("grep", pattern='"every"', path=["web/schedule.py"]).text.split("\n")[2:]
     assert lines[:2] == ['4 SCHEDULE · clear · "every": minutes(10),', '8 drop · "every": minutes(10),']
