@@ -118,7 +118,7 @@ class Daemon:
         await self._server.listen(self._home.socket)
         log.info("listening", pid=os.getpid(), version=__version__, socket=self._home.socket)
         self._on_ready()
-        opening = self._in_thread(self._open, "llmc-open")
+        opening = in_thread(self._open, "llmc-open")
         tending = asyncio.create_task(self._check_home(lock))
         await self._exiting.wait()
         tending.cancel()
@@ -226,7 +226,7 @@ class Daemon:
                 self._server.stop_listening()
                 await self._server.listen(self._home.socket)
             if self._opened.done() and not self._opened.exception():
-                await self._in_thread(self._run_tend, "llmc-tend")
+                await in_thread(self._run_tend, "llmc-tend")
 
     def _run_tend(self) -> None:
         try:
@@ -240,7 +240,7 @@ class Daemon:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._server.quiet.wait(), GRACE_SECONDS)
         await self._server.close()
-        closing = self._in_thread(self._close, "llmc-close")
+        closing = in_thread(self._close, "llmc-close")
         done, _ = await asyncio.wait({opening, closing}, timeout=CLOSE_SECONDS, return_when=asyncio.ALL_COMPLETED)
         if closing not in done:
             log.warning("exited before the handler was closed", seconds=CLOSE_SECONDS)
@@ -257,17 +257,23 @@ class Daemon:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 self._loop.add_signal_handler(number, self._begin_exit, signal.Signals(number).name)
 
-    def _in_thread(self, act: Callable[[], None], name: str) -> asyncio.Future[None]:
-        """Run in a daemon thread, not in a pool: the process may exit while it hangs."""
-        done = self._loop.create_future()
 
-        def run() -> None:
-            act()
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(done.set_result, None)
+def in_thread(act: Callable[[], None], name: str) -> asyncio.Future[None]:
+    """Run in a daemon thread, not in a pool: the process may exit while it hangs."""
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
 
-        threading.Thread(target=run, name=name, daemon=True).start()
-        return done
+    def finish() -> None:
+        if not done.done():  # cancelled: the daemon exits meanwhile
+            done.set_result(None)
+
+    def run() -> None:
+        act()
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(finish)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return done
 
 
 def is_installed() -> bool:

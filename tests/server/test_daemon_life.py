@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from llmc.base.daemon_lock import DaemonLock, Owner, read_owner
 from llmc.base.errors import DaemonError, DaemonGoneError, DaemonRunningError, NotFoundError
 from llmc.base.home import SOCKET_PATH_LIMIT
 from llmc.base.protocol import is_newer
+from llmc.server.daemon import in_thread
 
 if TYPE_CHECKING:
     from llmc.client.daemon_client import DaemonConnection
@@ -365,3 +367,24 @@ def test_the_daemon_is_not_the_childs_business(place: Place) -> None:
         [sys.executable, "-c", script, str(SUPPORT)], env=place.environ, capture_output=True, text=True, check=True
     )
     assert done.stdout == "no child\n"
+
+
+def test_a_thread_that_ends_after_the_daemon_began_to_exit_is_no_error() -> None:
+    failures: list[dict[str, object]] = []
+
+    async def exit_while_it_runs() -> None:
+        gate = threading.Event()
+
+        def wait() -> None:
+            gate.wait()
+
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: failures.append(context))
+        in_thread(wait, "llmc-test").cancel()
+        gate.set()
+        for thread in threading.enumerate():
+            if thread.name == "llmc-test":
+                thread.join()
+        await asyncio.sleep(0)
+
+    asyncio.run(exit_while_it_runs())
+    assert failures == []
