@@ -28,7 +28,7 @@ from llmc.indexer.changes import Discrepancy, verify_root
 from llmc.indexer.named import NamedPath, named_path
 from llmc.indexer.nesting import nested
 from llmc.indexer.registry import IndexRegistry
-from llmc.indexer.writer_thread import REBUILDING_VECTORS
+from llmc.indexer.writer_thread import REBUILDING_INDEX, REBUILDING_VECTORS
 from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
@@ -295,6 +295,12 @@ class Workspace:
     def trouble(self) -> str:
         """Why an index cannot be updated at the moment, such as a full disk; empty if it can."""
         return next((one.trouble for one in self.writer_threads if one.trouble), "")
+
+    @property
+    def rebuilding(self) -> tuple[str, ...]:
+        """Why an existing index is built again at the moment, one reason for each family of roots."""
+        notes = {writer_thread.note for writer_thread in self.writer_threads}
+        return tuple(sorted(note for note in notes if note.startswith(REBUILDING_INDEX)))
 
     @property
     def is_building(self) -> bool:

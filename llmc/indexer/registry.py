@@ -301,9 +301,17 @@ def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
     note = ""
     try:
         with Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS) as store:
-            note = vector_note(store.lost_vectors) if store.lost_vectors else ""
+            reason = store.lost_vectors or missing_vectors(store)
+            note = vector_note(reason) if reason else ""
     except CorruptStoreError as error:
         note = rebuild_note(error)
         log.warning(note, folder=folder, error=str(error))
         Store.open(folder, name, dimension, write=True, rebuild=True, wait=WAIT_SECONDS).close()
     return Store.open(folder, name, dimension), note
+
+
+def missing_vectors(store: Store) -> str:
+    """Why searches miss documents: a process that was killed while it replaced vectors leaves documents without any.
+    Until a new embedder has all documents, the old one answers, and nothing is missing."""
+    missing = len(store.without_vectors()) if store.embedding == store.target else 0
+    return f"{missing:,} of {store.catalog.counts().documents:,} files have none" if missing else ""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.indexer.root_index import PendingBatch, RootIndex
     from llmc.store import Store
 
-__all__ = ["REBUILDING_VECTORS", "WriterThread", "rebuild_note", "vector_note"]
+__all__ = ["REBUILDING_INDEX", "REBUILDING_VECTORS", "WriterThread", "rebuild_note", "vector_note"]
 
 log = logs.get("writer")
 T = TypeVar("T")
@@ -36,7 +36,7 @@ T = TypeVar("T")
 INLINE_FILES = 32
 # With a save every second, there are enough versions to merge after 40 seconds.
 OPTIMIZE_SECONDS = 30.0
-REBUILDING_VECTORS = "rebuilding the vectors"
+REBUILDING_VECTORS, REBUILDING_INDEX = "rebuilding the vectors", "rebuilding the index"
 PAUSED = "paused"
 MINUTES_FROM = 90.0
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
@@ -385,7 +385,7 @@ class WriterThread:
 
 
 def rebuild_note(error: CorruptStoreError) -> str:
-    return f"rebuilding the index: {error.reason or error.message}"
+    return f"{REBUILDING_INDEX}: {error.reason or error.message}"
 
 
 def vector_note(reason: str) -> str:

@@ -59,7 +59,7 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     request = wanted.own_args(request)
     settings = request.workspace.settings
     envelope = with_sources(request.workspace, so_far(request, without_denied(request.workspace, envelope)))
-    envelope = with_trouble(request, wanted, envelope)
+    envelope = with_trouble(request, wanted, with_rebuild(request.workspace, envelope))
     if wanted.returns_json(request.session):
         cleaned = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=True)
         return with_weight(request, wanted, envelope, Reply(as_json(cleaned.data), cleaned.data, 1, 1), 0)
@@ -118,6 +118,13 @@ def so_far(request: ToolRequest, envelope: Envelope) -> Envelope:
         return envelope
     found = f"{envelope.found} so far" if envelope.is_empty else envelope.found
     return replace(envelope, found=found, provisional=True)
+
+
+def with_rebuild(workspace: Workspace, envelope: Envelope) -> Envelope:
+    """A reply from an index that is not complete says why an older one was not used."""
+    is_partial = any(note.startswith("indexing,") for note in envelope.notes)
+    reasons = workspace.rebuilding if is_partial else ()
+    return replace(envelope, notes=(*envelope.notes, *reasons)) if reasons else envelope
 
 
 def with_trouble(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Envelope:

@@ -6,19 +6,27 @@ import os
 import subprocess
 import sys
 import tarfile
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 from locations import FORMATS
 from store_world import DIMENSION, EMBEDDER, ROOT
+from tool_calls import answer
 
 from llmc.base.errors import CorruptStoreError
 from llmc.base.roots import make_root
+from llmc.envelope.handles import Handles
+from llmc.indexer import registry
+from llmc.indexer.root_index import RootIndex
+from llmc.settings import EmbedderSettings, Settings
 from llmc.store import Store
 from llmc.store.catalog.schema import FORMAT
+from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 OLDER = sorted(number for path in FORMATS.glob("*.tar.gz") if (number := int(path.name.partition(".")[0])) < FORMAT)
 
@@ -64,3 +72,31 @@ def test_an_index_of_an_older_format_is_rebuilt_with_a_message(tmp_path: Path, n
     said = f"rebuilding the index: it was built by an older version (format {number}, this llmc uses {FORMAT})"
     assert said in done.stdout + done.stderr
     assert "1 file indexed" in done.stdout + done.stderr
+
+
+def test_replies_say_why_an_index_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, home, walked = tmp_path / "tree", tmp_path / "home", threading.Event()
+    tree.mkdir()
+    (tree / "courier.py").write_text("def ring(door):\n    return door\n")
+    unpack(OLDER[-1], home / "stores" / make_root(tree).family)
+    walk = RootIndex.walk
+
+    def late_walk(self: RootIndex, *args: Any) -> Any:
+        walked.wait()
+        return walk(self, *args)
+
+    monkeypatch.setattr(RootIndex, "walk", late_walk)
+    monkeypatch.setattr(registry, "FIRST_BUILD_SECONDS", 0.0)
+    settings, handles = Settings(embedder=EmbedderSettings(kind="hash")), Handles(str(home / "handles"))
+    with Workspace.open(str(tree), home=str(home), settings=settings) as workspace:
+        meanwhile = [
+            answer(workspace, handles, *call).text.splitlines()[0]
+            for call in (("search", {"query": "a door"}), ("grep", {"pattern": "door"}), ("outline", {}))
+        ]
+        walked.set()
+        workspace.index()
+        afterwards = answer(workspace, handles, "search", {"query": "a door"}).text
+
+    reason = f"rebuilding the index: it was built by an older version (format {OLDER[-1]}, this llmc uses {FORMAT})"
+    assert [reason in line and "indexing, 0% done" in line for line in meanwhile] == [True, True, True]
+    assert "rebuilding" not in afterwards

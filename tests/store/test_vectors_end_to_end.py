@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import CommandLine, private_place, until
 
+from llmc.embed import open_embedder
 from llmc.indexer import writer_thread
 from llmc.settings import EmbedderSettings, Settings
+from llmc.store import Store
 from llmc.store.vectors import vector_index
 from llmc.store.vectors.lance_table import version_count
 from llmc.workspace import Workspace
@@ -102,6 +104,21 @@ def test_a_deleted_table_is_noticed_reported_and_made_again(here: CommandLine) -
     assert vectors_of(here)["rows"] == 3
     assert tables(here) != [before]
     assert here("index", "--verify").returncode == 0
+
+
+def test_a_rebuild_of_the_vectors_that_was_interrupted_is_reported_by_the_next_daemon(here: CommandLine) -> None:
+    here.text("index", "--once", "--no-daemon")
+    shutil.rmtree(tables(here)[0])
+    (family,) = Path(here.place.home.stores).iterdir()
+    embedder = open_embedder(EmbedderSettings())
+    with Store.open(family, embedder.name, embedder.dimension, write=True) as store:  # as a process that dies after it
+        assert store.lost_vectors
+
+    said = here("index", "--once").stderr
+
+    assert "rebuilding the vectors: 3 of 3 files have none" in said
+    assert vectors_of(here)["rows"] == 3
+    assert "rebuilding" not in first_line(here)
 
 
 def test_without_a_daemon_a_deleted_table_is_made_again_before_the_answer(here: CommandLine) -> None:
