@@ -150,6 +150,7 @@ class Service:
             self._last_used = 0.0
             self._workspaces.clear()
             empty_caches()
+            self._registry.release_memory()
             gc.collect()
             trim_heap()
         if calls != self._trimmed_calls and now - self._trimmed_at >= TRIM_SECONDS:

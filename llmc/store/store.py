@@ -149,6 +149,12 @@ class Store:
         """Whether vectors can be searched, and how. Without `wait` they are loaded in the background."""
         return self.vectors.state(wait=wait)
 
+    def release_memory(self) -> None:
+        """Free loaded vectors and pages of the keyword index until the next search."""
+        self.vectors.release()
+        with suppress(StoreError):  # the next query reports the damage
+            self.keywords.reopen()
+
     def embedded_contents(self, hashes: Collection[str]) -> set[str]:
         """Which of these contents have vectors under any path, so that they need not be embedded again."""
         return set(self.catalog.documents_of_contents(hashes, self.target.number))

@@ -13,7 +13,7 @@ from store_world import DIMENSION, unit_vectors
 from llmc.base.errors import CorruptVectorsError
 from llmc.store.memory import MemoryVectors
 from llmc.store.values import Embedding
-from llmc.store.vectors import VectorIndex, lance_table, vector_index
+from llmc.store.vectors import VectorIndex, engine, lance_table, vector_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,6 +185,28 @@ def test_a_reader_follows_what_another_one_writes(tmp_path: Path) -> None:
     assert reading.docs() == {3, 5}
     assert reading.search(unit_vectors("3", 2)[1], 1)[0].doc == 3
     assert {hit.doc for hit in reading.search(unit_vectors("1", 3)[0], 10)} == {3, 5}
+
+
+@pytest.mark.parametrize("exact_rows", [vector_index.EXACT_ROWS, -1])
+def test_released_vectors_are_loaded_again_by_the_next_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_rows: int
+) -> None:
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", exact_rows)
+    index, query = VectorIndex(tmp_path, MODEL), unit_vectors("2", 3)[1]
+    put(index, {1: 3, 2: 3})
+    before, state = index.search(query, 4), index.state(wait=False)
+
+    index.release()
+    engine.release()
+
+    assert index.memory == 0
+    assert engine.cache_bytes() < 1_000
+    assert index.state(wait=False) == state  # a search that must not wait uses vectors nevertheless
+    assert index.memory == 0
+    assert index.search(query, 4) == before
+    index.release()
+    put(index, {3: 1})
+    assert index.state(wait=False).rows == 7
 
 
 def test_many_saves_are_joined_and_a_large_table_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,10 @@ class TantivyKeywords:
         self.chunks.reload()
         self.files.reload()
 
+    def reopen(self) -> None:
+        self.chunks.open()
+        self.files.open()
+
     def close(self) -> None:
         self.rollback()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
-__all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload", "run"]
+__all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload", "release", "run"]
 
 Result = TypeVar("Result")
 
@@ -53,9 +53,7 @@ def load() -> Any:
                 with warnings.catch_warnings(), deferred_validators():
                     warnings.simplefilter("ignore")  # of its dependencies
                     module = import_module("lancedb")
-                share = cache_share("vectors")
-                metadata = int(METADATA_SHARE * share)
-                _session = module.Session(index_cache_size_bytes=share - metadata, metadata_cache_size_bytes=metadata)
+                _session = new_session(module)
                 _module = module
             except Exception as error:  # noqa: BLE001 - a broken installation raises anything
                 _failure = f"{type(error).__name__}: {error}"
@@ -67,6 +65,21 @@ def load() -> Any:
             hint="Reinstall llmc; until then search uses keywords only.",
         )
     return _module
+
+
+def new_session(module: Any) -> Any:
+    share = cache_share("vectors")
+    metadata = int(METADATA_SHARE * share)
+    return module.Session(index_cache_size_bytes=share - metadata, metadata_cache_size_bytes=metadata)
+
+
+def release() -> None:
+    """Empty LanceDB's caches. It has no call for that, so tables get another session; those that are still open keep
+    the former one."""
+    global _session  # noqa: PLW0603 - as in `load`
+    with _lock:
+        if _module is not None:
+            _session = new_session(_module)
 
 
 @contextmanager
