@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from llmc.base.cache_budget import register_cache
 
-__all__ = ["ANALYSIS", "LONGEST_WORD", "QueryWord", "body", "name", "path", "query_words", "stem"]
+__all__ = ["ANALYSIS", "LONGEST_WORD", "QueryWord", "body", "compound", "name", "path", "query_words", "stem"]
 
 ANALYSIS = 1
 
@@ -144,6 +144,18 @@ def _identifiers(text: str) -> list[str]:
 def name(text: str) -> str:
     """The index terms of a (qualified) symbol name."""
     return body(text)
+
+
+def compound(name: str) -> str:
+    """The first term of a name that has several, such as `BaseModel` or `base_model`; empty for a plain word. The other
+    terms are not computed, which takes most of the time of `name`."""
+    first, *more = _identifiers(name) or ("",)
+    if not more and len(first) <= LONGEST_WORD:
+        parts = split(first)
+        is_compound = len(parts) > 1 and any(len(part) > 1 or not part.isascii() for part in parts)
+        return first.replace("_", "").lower() if is_compound else ""
+    terms = body(name).split()
+    return terms[0] if len(terms) > 1 else ""
 
 
 def path(path: str) -> str:

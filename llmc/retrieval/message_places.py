@@ -9,8 +9,9 @@ they are written. A question in a person's own words has hardly a run that is in
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from llmc.base.languages import role_of
@@ -19,7 +20,7 @@ from llmc.retrieval.freshness import read
 from llmc.retrieval.query import EvidenceKind, QueryRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from llmc.retrieval.query import Query
     from llmc.retrieval.scope import Scope
@@ -92,15 +93,14 @@ def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
     if len(runs) < LEAST_RUNS:
         return None
     holding: dict[str, frozenset[int]] = {}  # run → documents that may contain it, unless there are many
-    chunks: dict[tuple[int, int], int] = {}  # chunk → the runs whose words it contains, one bit each
-    for at, run in enumerate(runs):
+    chunks_of: dict[str, list[tuple[int, int]]] = {}
+    for run in runs:
         held = view.store.keywords.chunks_with(_terms(run), MOST_CHUNKS + 1)
         docs = frozenset([doc for doc, _ in held])
         if len(held) <= MOST_CHUNKS and len(docs) <= MOST_HOLDING:
-            holding[run] = docs
-            for chunk in held:
-                chunks[chunk] = chunks.get(chunk, 0) | 1 << at
-    near = _together(chunks, max(LEAST_RUNS, round(LEAST_SHARE * len(holding))))
+            holding[run], chunks_of[run] = docs, held
+    least = max(LEAST_RUNS, round(LEAST_SHARE * len(holding)))
+    near = _together(_runs_by_chunk(chunks_of, _docs_with(least, holding.values())), least)
     most = min(MOST_READ, MOST_CHECKS // len(runs))
 
     def rarity(doc: int) -> int:
@@ -115,6 +115,24 @@ def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
 @lru_cache(maxsize=4 * MOST_RUNS)
 def _terms(run: str) -> frozenset[str]:
     return frozenset(word.term for word in query_words(run))
+
+
+def _docs_with(least: int, holding: Collection[frozenset[int]]) -> frozenset[int]:
+    """The documents that may contain so many runs. Most contain one; their chunks, thousands, need not be compared."""
+    if len(holding) < least:
+        return frozenset()
+    return frozenset([doc for doc, runs in Counter(chain.from_iterable(holding)).items() if runs >= least])
+
+
+def _runs_by_chunk(chunks_of: Mapping[str, list[tuple[int, int]]], docs: Collection[int]) -> dict[tuple[int, int], int]:
+    """chunk of one of these documents → the runs whose words it contains, one bit each."""
+    found: dict[tuple[int, int], int] = {}
+    if docs:
+        for at, held in enumerate(chunks_of.values()):
+            for chunk in held:
+                if chunk[0] in docs:
+                    found[chunk] = found.get(chunk, 0) | 1 << at
+    return found
 
 
 def _together(chunks: Mapping[tuple[int, int], int], least: int) -> dict[int, int]:

@@ -17,6 +17,7 @@ from llmc.retrieval.passages.lazy_lines import lowered_passage, passage
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.query_features import spelled
 from llmc.retrieval.results import Share
+from llmc.retrieval.tested import chunk_names
 from llmc.retrieval.verbatim import verbatim
 from llmc.store.catalog.packing import ChunkPlaces
 
@@ -112,14 +113,13 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "trait", "protocol", 
 
 def definition(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """It defines what the query names."""
-    known = list(named(candidate))
     # Most files have none of them, and then their names, hundreds in a long one, need not be looked at one by one.
-    together = spelled("\n".join([qualified for qualified, _ in known]))
-    if not any(name in together for name in asked.names):
+    together = spelled("\n".join([*chunk_names(candidate.chunks), *(symbol.qualified for symbol in candidate.defines)]))
+    if asked.names.keys().isdisjoint([name.rpartition(".")[2] for name in together.split("\n")]):
         return None
     stem = spelled(naming(candidate.path).name)
     best, name = 0.0, ""
-    for qualified, kind in known:
+    for qualified, kind in named(candidate):
         container, _, last = qualified.rpartition(".")
         called = spelled(last)
         if called and called in asked.names:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
     from llmc.store.protocols import StoreReader
 
-__all__ = ["DocumentNames", "Tested", "compound_names", "count_uses", "with_tests"]
+__all__ = ["DocumentNames", "Tested", "chunk_names", "compound_names", "count_uses", "with_tests"]
 
 # Two microseconds each; 10 names rank as 24 do, since the first names of a file are its types and entry points.
 MOST_NAMES = 10
@@ -69,9 +69,8 @@ def _compounds(chunks: Sequence[ChunkPlace]) -> Iterator[tuple[str, str]]:
     """(name, index term) of the first compound names."""
     found = 0
     for name in dict.fromkeys(qualified.rpartition(".")[2] for qualified in chunk_names(chunks)):
-        parts = words.name(name).split()
-        if len(parts) > 1:
-            yield name, parts[0]
+        if term := words.compound(name):
+            yield name, term
             found += 1
             if found == MOST_NAMES:
                 return

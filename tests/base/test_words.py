@@ -90,6 +90,12 @@ def test_any_text_becomes_terms_that_an_index_can_hold(text: str) -> None:
     assert [term for word in words.query_words(text) for term in (word.term, *word.parts)] == terms
 
 
+@given(st.text(max_size=80) | st.from_regex(r"[A-Za-z_][A-Za-z0-9_.é]{0,80}", fullmatch=True))
+def test_a_compound_is_a_name_of_several_terms_and_gives_the_first(name: str) -> None:
+    terms = words.name(name).split()
+    assert words.compound(name) == (terms[0] if len(terms) > 1 else "")
+
+
 @given(st.text(st.characters(codec="ascii", categories=["Ll"]), min_size=1, max_size=30))
 def test_a_stem_is_a_beginning_or_ends_in_y(word: str) -> None:
     stem = words.stem(word)

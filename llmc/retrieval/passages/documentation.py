@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 __all__ = ["documentation", "imports", "says"]
 
@@ -36,29 +36,30 @@ def says(text: str) -> bool:
 
 def documentation(lines: Iterable[tuple[int, str]]) -> Iterator[int]:
     """The numbers of those that are nothing else."""
-    return _until_closed(lines, _documents)
+    return _until_closed(lines, _MAY_DOCUMENT, _documents)
 
 
 def imports(lines: Iterable[tuple[int, str]]) -> Iterator[int]:
     """The numbers of those that name what other files define, in brackets over several lines too."""
-    return _until_closed(lines, _imports)
+    return _until_closed(lines, _MAY_IMPORT, _imports)
 
 
-def _until_closed(lines: Iterable[tuple[int, str]], closing: Callable[[str], str | None]) -> Iterator[int]:
-    """`closing` says of a line what ends it, nothing if it ends by itself, and None if it is none of them."""
+def _until_closed(
+    lines: Iterable[tuple[int, str]], first: Collection[str], closing: Callable[[str], str | None]
+) -> Iterator[int]:
+    """`closing` says of a line what ends it, nothing if it ends by itself, and None if it is none of them. Those begin
+    with one of `first`, so that most lines need no call."""
     until = ""
     for number, line in lines:
         if until:
             yield number
             until = "" if until in line else until
-        elif (closed := closing(line)) is not None:
+        elif line.lstrip()[:1] in first and (closed := closing(line)) is not None:
             yield number
             until = closed
 
 
 def _documents(line: str) -> str | None:
-    if line.lstrip()[:1] not in _MAY_DOCUMENT:
-        return None
     if _COMMENT.match(line):
         return ""
     opened = _QUOTES.match(line) or _OPENED.match(line)
@@ -69,7 +70,7 @@ def _documents(line: str) -> str | None:
 
 
 def _imports(line: str) -> str | None:
-    if line.lstrip()[:1] not in _MAY_IMPORT or not _IMPORT.match(line):
+    if not _IMPORT.match(line):
         return None
     closing = next((_BRACKETS[mark] for mark in line if mark in _BRACKETS), "")
     return "" if closing in line else closing

@@ -70,7 +70,7 @@ def bodies(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
 def compared(texts: Sequence[str], asked: dict[str, float]) -> list[float]:
     """BM25 of texts that are not lines of one file: the excerpts of a search, the evidence of research."""
     terms = [words.body(text).split() for text in texts]
-    counts = [Counter(term for term in each if term in asked) for each in terms]
+    counts = [Counter(filter(asked.__contains__, each)) for each in terms]
     return bm25(counts, list(map(len, terms)), asked)
 
 

@@ -10,11 +10,10 @@ objects and are unpacked on access; so are `Declarations`, since a query touches
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress
 from operator import add
 from typing import TYPE_CHECKING, Any, overload
 
@@ -24,7 +23,7 @@ from llmc.base.model import ChunkPlace, Reference, ResolutionLink, Symbol
 from llmc.store.integrity.native_errors import guard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from llmc.base.model import Chunk, Parsed
@@ -150,14 +149,21 @@ def unpack_symbols(
 ) -> tuple[Symbol, ...]:
     """All symbols, or those whose names `matches` accepts, or which overlap `lines`: creating the objects takes most of
     the time."""
-    first, last = lines or (0, sys.maxsize)
-    symbols = []
-    line = 0
-    for name, kind, container, skip, length, signature in zip(*_unpack(blob), strict=True):
-        line += skip
-        if line <= last and line + length >= first and (matches is None or matches(name)):
-            symbols.append(Symbol(name, kind, container, line, line + length, signature))
-    return tuple(symbols)
+    names, kinds, containers, skips, lengths, signatures = _unpack(blob)
+    starts = list(accumulate(skips))
+    rows: Iterable[tuple[Any, ...]] = zip(names, kinds, containers, starts, lengths, signatures, strict=True)
+    if lines is not None:
+        first, last = lines
+        inside = [start <= last and start + length >= first for start, length in zip(starts, lengths, strict=True)]
+        rows = compress(rows, inside)
+    if matches is not None:
+        rows = [row for row in rows if matches(row[0])]
+    return tuple(
+        [
+            Symbol(name, kind, container, start, start + length, signature)
+            for name, kind, container, start, length, signature in rows
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,6 @@ class ChunkIndex(TantivyIndex):
         """Compile the query. Only `any` scores; it must match if there is no other condition, otherwise it only
         ranks."""
         scored = [(Should, self._term(clause)) for clause in query.any]
-        parts = scored if query.all else [(Must, Query.boolean_query(scored))] if scored else []
         filters = [Query.boolean_query([(Should, self._term(clause)) for clause in group]) for group in query.all]
         if query.languages:
             filters.append(Query.term_set_query(self.schema, "language", sorted(query.languages)))
@@ -119,6 +118,9 @@ class ChunkIndex(TantivyIndex):
             filters.append(Query.term_set_query(self.schema, KEY, [str(doc) for doc in sorted(within)]))
         if not scored and not filters:
             return Query.empty_query()
+        # Beside a filter, clauses that should match need not, unless they form one that must. Without a filter they are
+        # not nested, since that takes a tenth of the time.
+        parts = scored if query.all or not filters or not scored else [(Must, Query.boolean_query(scored))]
         parts = [*parts, *((Must, Query.const_score_query(one, 0.0)) for one in filters)]
         return Query.boolean_query([*parts, *((MustNot, self._term(clause)) for clause in query.none)])
 
