@@ -74,7 +74,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExcerptScore:
     answered: bool
     touched: bool
     named: bool
@@ -148,19 +148,19 @@ def undocumented(drawn: Sequence[Sentence], folder: Path) -> list[Question]:
     return found
 
 
-def ask_all(folder: Path, questions: Sequence[Question], home: Path) -> list[Told]:
+def ask_all(folder: Path, questions: Sequence[Question], home: Path) -> list[ExcerptScore]:
     with Workspace.open(str(folder), home=str(home), settings=Settings(), watch=False) as workspace:
         workspace.index()
         return [ask(workspace, question) for question in questions]
 
 
-def ask(workspace: Workspace, question: Question) -> Told:
+def ask(workspace: Workspace, question: Question) -> ExcerptScore:
     """The reply of the tool before rendering: the lines quoted from each file."""
     found = run_search(workspace.views(), SearchRequest(question.text, room=search.ROOM))
     result = replace(found, files=search.near_enough(found, is_report=False))
     quoted = lines_quoted(result)
     shares = [(len(quoted[path].intersection(lines)), len(lines)) for path, lines in question.wanted]
-    return Told(
+    return ExcerptScore(
         answered=any(got >= min(ENOUGH_LINES, ENOUGH_SHARE * size) for got, size in shares),
         touched=any(got for got, _ in shares),
         named=any(file.path == path for file in result.files for path, _ in question.wanted),
@@ -175,13 +175,13 @@ def lines_quoted(result: SearchResult) -> dict[str, set[int]]:
     return found
 
 
-def summary(told: Sequence[Told]) -> dict[str, float]:
+def summary(told: Sequence[ExcerptScore]) -> dict[str, float]:
     names = ("answered", "touched", "named", "tokens")
     return {"questions": len(told), **{name: fmean(getattr(one, name) for one in told) for name in names}}
 
 
 def measure(cache: Path) -> dict[str, dict[str, float]]:
-    sets: dict[str, list[Told]] = defaultdict(list)
+    sets: dict[str, list[ExcerptScore]] = defaultdict(list)
     for package in read_list(DATA / "packages.tsv"):
         asked = [
             Question(one.text, tuple((path, range(start, end + 1)) for path, start, end in one.wanted))

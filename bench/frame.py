@@ -59,14 +59,14 @@ NAMES = ("get", "Field", "parse", "connect", "Manager")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FramedReply:
     call: str
     tokens: int
     frame: int
     kind: str  # whole, cut, or known: content that the session has already is only named
 
 
-def workload(workspace: Workspace, handles: Handles) -> list[Told]:
+def workload(workspace: Workspace, handles: Handles) -> list[FramedReply]:
     """A session; it reads the files that its questions found."""
     session, told = ConnectedSession("bench"), []
 
@@ -74,7 +74,7 @@ def workload(workspace: Workspace, handles: Handles) -> list[Told]:
         reply = answer(workspace, handles, name, args, session=session, data=True)
         known = " unchanged" in reply.text.partition("\n")[0]
         kind = "known" if known else "cut" if reply.handle else "whole"
-        told.append(Told(name, count(reply.text), count(reply.frame), kind))
+        told.append(FramedReply(name, count(reply.text), count(reply.frame), kind))
         return reply
 
     for question in QUESTIONS:
@@ -181,7 +181,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
 
 def summary(
-    told: list[Told],
+    told: list[FramedReply],
     enveloped: tuple[float, float],
     puts: tuple[float, float],
     opens: tuple[float, float],

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
     from llmc.server.service import Service
 
-__all__ = ["Length", "Told", "figures", "opened", "play", "settle"]
+__all__ = ["CallCost", "Length", "figures", "opened", "play", "settle"]
 
 QUESTIONS = Path(__file__).parent / "tasks" / "questions.txt"
 PATH = re.compile(r"^([\w./-]+\.\w+)(?: · .*)?$", re.MULTILINE)
@@ -72,7 +72,7 @@ LENGTHS = {Length(50, "questions"): "two hours", Length(600, "calls"): "twelve h
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallCost:
     tool: str
     tokens: int
     frame: int
@@ -139,13 +139,13 @@ class Agent:
             file.write_bytes(data)
 
 
-def play(service: Service, tree: Path, length: Length, *flags: str, settled: bool = False) -> list[Told]:
+def play(service: Service, tree: Path, length: Length, *flags: str, settled: bool = False) -> list[CallCost]:
     """`settled`: no call starts before all edits are indexed, so no reply depends on how busy the machine is."""
     client = ClientInfo(os.getpid(), "bench", str(tree), {"LLMC_ROOTS": str(tree)}, flags)
     session = ConnectedSession("bench")
     visit, surface = RequestContext(client, session), ToolSurface(service, "lean", data=False)
     surface.definitions(visit)
-    told: list[Told] = []
+    told: list[CallCost] = []
     seen: set[str] = set()
     agent = Agent(tree)
     for tool, args, said in agent.calls():
@@ -164,13 +164,13 @@ def play(service: Service, tree: Path, length: Length, *flags: str, settled: boo
     return told
 
 
-def of(tool: str, asked: str, reply: Reply, seconds: float, *, again: bool) -> Told:
+def of(tool: str, asked: str, reply: Reply, seconds: float, *, again: bool) -> CallCost:
     frame = count(reply.frame) if reply.frame else 0
     known = " unchanged" in reply.text.partition("\n")[0]
-    return Told(tool, count(reply.text), frame, count(asked), seconds, again, known)
+    return CallCost(tool, count(reply.text), frame, count(asked), seconds, again, known)
 
 
-def figures(told: list[Told], plain: list[Told], fixed: int) -> dict[str, Any]:
+def figures(told: list[CallCost], plain: list[CallCost], fixed: int) -> dict[str, Any]:
     """`plain` is the same session without differential replies."""
     tokens, frame = sum(one.tokens for one in told), sum(one.frame for one in told)
     content = tokens - frame
