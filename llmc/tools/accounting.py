@@ -1,7 +1,7 @@
-"""What a reply costs and what the session remembers of it: the last stage of a call.
+"""Token accounts of replies, and what the session remembers of them: the last stage of a call.
 
 The ledger and `/metrics` are written by `tools.call` itself. Here a reply gets its token account, a hint if it found
-nothing, and its place in the history of the session that it belongs to.
+nothing, and its place in the history of its session.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def without_repetition(request: ToolRequest, session: ConnectedSession, reply: R
 
 
 def remember(session: ConnectedSession, name: str, args: Mapping[str, Any], reply: Reply) -> None:
-    """What the reply cost, what it was about, and its handle."""
+    """Records the cost of the reply, its subject and its handle."""
     weight = weight_of(reply)
     session.record(weight.content)
     session.topics.update(topics_of(name, args))
@@ -79,8 +79,8 @@ def remember(session: ConnectedSession, name: str, args: Mapping[str, Any], repl
 
 
 def with_hint(request: ToolRequest, session: ConnectedSession, reply: Reply) -> Reply:
-    """A reply that found nothing suggests another tool, once per session. One with a note does not: what is still being
-    indexed may hold the answer."""
+    """A reply that found nothing suggests another tool, once per session. A reply with a note does not: files that are
+    still being indexed may contain the answer."""
     name = request.name
     if reply.total or reply.error or reply.frame or name not in routing.NEAR or f"hint {name}" in session.shown:
         return reply

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
 
 TARGET = re.compile(r"(?P<path>\S+?)(?:::(?P<symbol>\S+)|:(?P<line>\d+)(?:-\d+)?)?")
-# Of a whole file, so many definitions.
+# Maximum number of definitions explained for a whole file.
 MOST_TARGETS = 3
 
 

@@ -57,7 +57,7 @@ def answer_envelope(asked: ToolRequest, kept: SessionRecord, answer: Answer, *, 
 
 
 def words(answer: Answer, head: str) -> list[Group]:
-    """What a model said besides its first sentence, and what a command wrote."""
+    """The rest of a model's answer after its first sentence, and the output of a command."""
     lines: list[str] = []
     if answer.worded:
         rest = answer.result.summary[len(head) :].strip()

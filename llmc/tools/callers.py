@@ -102,7 +102,7 @@ def callers_of(asked: ToolRequest, name: str) -> Envelope:
 
 
 def registered(shown: Sequence[LookupTarget]) -> list[str]:
-    """By what a framework may call definitions without callers."""
+    """The marks by which a framework may call definitions without callers."""
     marks = dict.fromkeys(mark for one in shown for _, mark in registering_marks(one.graph, one.node))
     return [f"a framework may call it: {', '.join(marks)}"] if marks else []
 

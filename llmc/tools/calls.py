@@ -1,4 +1,4 @@
-"""`calls`: what a definition calls in this repository, as a tree in the order of the source."""
+"""`calls`: the calls of a definition in this repository, as a tree in source order."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def legend(branches: Iterable[TreeEdge]) -> str:
 
 
 def through(branch: TreeEdge) -> str:
-    """The event, signal or channel that connects the two ends; of a member without a body what implements it."""
+    """The event, signal or channel between the two ends; for a member without a body, its implementations."""
     if branch.through == (IMPLEMENTS,):
         return ""
     return f" through {', '.join(branch.through)}" if branch.through else ""
@@ -149,7 +149,7 @@ class CallLayout:
             yield Item((), f"plumbing: {_listed(names)}", project.root.id, project.path(tree.node.doc))
 
     def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
-        """A line for the call, then those of what it calls, further in."""
+        """A line for the call, followed by its own calls, indented."""
         symbol = self.lines.symbol(graph, branch.node)
         head = self.lines.head(graph, branch.node) if self.signatures else branch.node.qualified
         text = f"{'  ' * level}{head}{MARKS[branch.precision]} {self.lines.place(graph, branch.node, within)}"

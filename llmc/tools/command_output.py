@@ -1,7 +1,7 @@
-"""The way out of what a command wrote: a summary or a page, and a handle to the whole output.
+"""Replies for the output of a command: a summary or a page, and a handle to the whole output.
 
-Other replies keep in their handle what did not fit. An output is a file of its own (`shell.outputs`), cleaned when it
-was written, so that its handles only say which file and from which line on.
+Other replies store in their handle whatever did not fit. An output is a separate file (`shell.outputs`), cleaned when
+it was written, so its handles only contain the file and the first line.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def build_output_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> 
 
 
 def verbatim_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope, source: dict[str, Any]) -> Reply:
-    """Text of files as the command printed it; a last line counts what is beyond the cap."""
+    """Text of files as the command printed it; a last line counts the lines beyond the cap."""
     text, frame, name = str(envelope.data["verbatim"]), "", ""
     total = int(envelope.data["lines"])
     if omitted := int(envelope.data["omitted"]):
@@ -100,7 +100,8 @@ def beyond(envelope: Envelope, source: dict[str, Any]) -> bool:
 
 
 def next_page(envelope: Envelope, fitted: Fitted, source: dict[str, Any]) -> tuple[int, str]:
-    """(line, words): after a summary the output from its first line, after a page what follows it."""
+    """(line, phrase) of the next page: after a summary the output from its first line, after a page the lines below
+    it."""
     start = int(source["from"])
     if envelope.unit:
         start += sum(len(item.rows) for item in fitted.envelope.items())
@@ -109,7 +110,7 @@ def next_page(envelope: Envelope, fitted: Fitted, source: dict[str, Any]) -> tup
 
 
 def clean_data(data: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """The text of the output is clean already; what the caller typed may hold a secret."""
+    """The output is clean already; the words that the caller typed may contain a secret."""
     command = [clean_text(word, redactor) for word in data.get("command") or ()]
     return {**data, "command": command} if command else data
 

@@ -1,4 +1,4 @@
-"""`create_handoff`: what is known, what is open and which results are alive, as a file for the next session."""
+"""`create_handoff`: findings, open questions and live results, written to a file for the next session."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def is_flat(asked: ToolRequest, result: FindResult) -> bool:
 def summarised(
     asked: ToolRequest, result: FindResult, flat: tuple[Group, ...]
 ) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """(what is shown, what is behind the handle): many files are listed folder by folder; too many are counted."""
+    """(shown part, part behind the handle): many files are listed by folder; too many are counted."""
     workspace = asked.workspace
     folders: dict[tuple[str, str], list[str]] = {}
     for file in result.files:

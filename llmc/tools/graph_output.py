@@ -116,7 +116,7 @@ class TestUse(NamedTuple):
     doc: int
     line: int
     kind: str
-    within: str  # the qualified name of the test, or of what it calls
+    within: str  # the qualified name of the test, or of the definition it calls
 
 
 def test_group(lines: Lines, graph: Graph, uses: Sequence[TestUse]) -> Iterator[Group]:
@@ -165,7 +165,7 @@ def by_name_group(lines: Lines, graph: Graph, node: GraphNode, edges: Sequence[E
 
 
 def near_owner(graph: Graph, node: GraphNode, edges: Sequence[Edge]) -> list[Edge]:
-    """Those in files that name the owner of a member, or what is called like it: `TrackingModeService` tells of
+    """Edges in files that mention the owner of a member, or a related name: `TrackingModeService` indicates
     `TrackingModeInterface`."""
     owner = _GENERIC.sub("", node.qualified.rpartition(".")[0].rpartition(".")[2])
     docs = {edge.site.doc for edge in edges}
@@ -176,15 +176,15 @@ def near_owner(graph: Graph, node: GraphNode, edges: Sequence[Edge]) -> list[Edg
 
 
 def resolved_count(edges: int, word: str, groups: Sequence[tuple[list[Group], str]]) -> str:
-    """How many edges there are. None at all is not said where uses match by name: one of them may be what is sought."""
+    """The number of edges. Zero is not reported if uses match by name, since one of them may be a real one."""
     return plural(edges, word) if edges or not any(group for group, _ in groups) else f"no {word} resolved"
 
 
 def through_group(
     lines: Lines, graph: Graph, through: Mapping[GraphNode, Sequence[Edge]], word: str = "~ through"
 ) -> list[Group]:
-    """Calls of what a definition overrides or implements, one line for each file: they may run it or another one. Or,
-    with another `word`, calls of what implements it."""
+    """Calls of what a definition overrides or implements, one line per file: they may run it or another
+    implementation. With another `word`, calls of its implementations."""
     groups = []
     for base, edges in through.items():
         code = [edge for edge in edges if not graph.in_test(edge.source)]

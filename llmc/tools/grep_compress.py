@@ -300,7 +300,7 @@ def place_of(file: FileGroups, one: SymbolMatches, seen: set[tuple[str, str, int
 
 
 def trimmed(groups: Sequence[Group], budget: int, advice: str = "narrow by path, or open the handle") -> list[Group]:
-    """As many items as fit, and a line that counts the files of the others and says what to do."""
+    """As many items as fit, and a line that counts the files of the others and says how to get them."""
     kept: list[Group] = []
     rest: set[str] = set()
     left = budget - MARK_TOKENS
@@ -321,7 +321,7 @@ def trimmed(groups: Sequence[Group], budget: int, advice: str = "narrow by path,
 
 
 def definitions(files: Sequence[FileGroups], names: Names, budget: int) -> list[Group]:
-    """The matches that define something, by folder and file, as far as the budget goes."""
+    """The matches that define something, by folder and file, within the budget."""
 
     items_of = partial(line_items, named=True, only_definitions=True)
     groups = [replace(group, count=None) for group in by_folder_groups(files, names, items_of)]

@@ -101,7 +101,7 @@ def lines_of(files: list[FileGroups], names: Callable[[str, str], str], *, named
 def later_sections(
     files: list[FileGroups], names: Callable[[str, str], str], *, context: bool
 ) -> tuple[list[Group], list[Group]]:
-    """(what is shown, what is folded): a section is a list of its files with the numbers of their lines."""
+    """(shown part, folded part): a section is a list of its files with the numbers of their lines."""
     sections: dict[str, list[FileGroups]] = {}
     for file in files:
         sections.setdefault(section_of(file.path, file.role), []).append(file)

@@ -70,7 +70,7 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
     matcher: Matcher | None,
     *notes: str,
 ) -> Envelope:
-    """`matcher` tells where in its lines a pattern matches, if that is known."""
+    """`matcher` finds where in its lines a pattern matches, if that is known."""
     if not result.files:
         check_scope(asked, scope.views, request)
     listed = request.files_only or request.count_only
@@ -112,7 +112,7 @@ def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, match
 
 
 def is_grouped_reply(asked: ToolRequest) -> bool:
-    """One of matching lines below their symbols, without further lines that were asked for."""
+    """Whether the reply lists matching lines below their symbols, without requested context lines."""
     numbers = ("context", "before", "after")
     return not (
         any(asked.flag(name) for name in ("all", "symbols", "body", "invert"))
@@ -221,7 +221,7 @@ WILDCARDS = re.compile(r"[*?\[{!]")
 
 
 def glob_hint(asked: ToolRequest, views: Sequence[View]) -> str:
-    """A glob with a slash is relative to the root: what was probably meant, if there are such files."""
+    """A glob with a slash is relative to the root: suggests the probable one if it matches files."""
     meant = next(filter(None, (meant_glob(glob, views) for glob in asked.texts("glob"))), "")
     return f"A glob with a slash is relative to the root. Try -g '{meant}'." if meant else ""
 

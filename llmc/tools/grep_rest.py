@@ -1,4 +1,4 @@
-"""The rest of a matched definition that goes on over the next lines: the value of a constant or field."""
+"""The rest of a matched definition that continues on the next lines: the value of a constant or field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["with_rests"]
 VALUES = frozenset({"constant", "field", "property", "variable"})
 MOST_LINES = 5
 LONGEST_LINE = 120
-MOST_DEFINITIONS = 10  # with more of them the reply is a list, and their values are not what is asked for
+MOST_DEFINITIONS = 10  # with more of them the reply is a list, and their values are not of interest
 
 
 def with_rests(files: Sequence[FileGroups], text_of: Callable[[str, str], str | None]) -> list[FileGroups]:

@@ -1,4 +1,4 @@
-"""Rows and groups of matches: a file with its symbols, a symbol with its lines, and what they cost."""
+"""Rows and groups of matches: a file with its symbols, a symbol with its lines, and their cost."""
 
 from __future__ import annotations
 

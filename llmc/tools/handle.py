@@ -1,4 +1,4 @@
-"""`handle`: which results are kept, what one of them holds, and how to be rid of it."""
+"""`handle`: lists stored results, shows one of them, and deletes them."""
 
 from __future__ import annotations
 

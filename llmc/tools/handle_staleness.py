@@ -47,7 +47,7 @@ def documents(workspace: Workspace, root_index: RootIndex, paths: Collection[str
 
 
 def changed_words(workspace: Workspace, files: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """What to say of the files that are no longer as they were; nothing when all are."""
+    """A phrase about files that have changed since; empty if none has."""
     by_state: dict[str, list[str]] = {}
     files = list(files)
     for root, path in (*changed_files(workspace, files), *denied_files(workspace, files)):

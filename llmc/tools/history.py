@@ -1,4 +1,4 @@
-"""`history`: who changed this, when and why; commits that mention a topic; files that change together."""
+"""`history`: commits that changed a path or symbol, commits that mention a topic, and files that change together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`impact`: what must change when the signature of a definition changes."""
+"""`impact`: the code that must change when the signature of a definition changes."""
 
 from __future__ import annotations
 
@@ -115,8 +115,7 @@ def known_data(lines: Lines, graph: Graph, known: Mapping[GraphNode, Implementin
 
 
 def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group]) -> Iterator[Group]:
-    """Uses in code, also through what it overrides, everything that has the same signature, files that only import
-    it."""
+    """Uses in code, also through overridden members, definitions with the same signature, files that only import it."""
     code = [edge for edge in found.callers if not graph.in_test(edge.source)]
     yield from uses(lines, graph, code, "")
     yield from through_group(lines, graph, found.through)

@@ -1,4 +1,4 @@
-"""`impls`: what implements, extends or overrides a definition, and where a function is registered."""
+"""`impls`: implementations, subclasses and overrides of a definition, and where a function is registered."""
 
 from __future__ import annotations
 

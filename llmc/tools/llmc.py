@@ -62,7 +62,7 @@ def reachable(asked: ToolRequest) -> tuple[Tool, ...]:
 
 
 def downstream(asked: ToolRequest, name: str) -> Envelope | None:
-    """What a server of the user's has, or what one of its tools takes."""
+    """The tools of one of the user's servers, or the arguments of one of them."""
     if asked.extra_tools is None or not name:
         return None
     if asked.session is not None and not asked.extra_tools.open_to(name, asked.session.allowed):

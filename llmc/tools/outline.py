@@ -78,7 +78,7 @@ def whole_paths(workspace: Workspace, texts: Sequence[str]) -> list[str]:
 
 
 def named_types(asked: ToolRequest) -> Lookup | None:
-    """The types that are meant where the only target is no path, or where inherited members are asked for."""
+    """The types to list if the only target is not a path, or if inherited members are requested."""
     texts = asked.texts("path")
     if len(texts) != 1:
         if asked.flag("inherited"):
@@ -143,7 +143,7 @@ MOST_DETAILED = 8  # named files that are outlined with their members
 
 
 def within(file: FileOutline, targets: Sequence[Target]) -> FileOutline:
-    """Only what begins between the lines that were named with the path."""
+    """Only definitions that begin within the requested lines."""
     spans = [(one.start, one.end or file.lines or 10**9) for one in targets if one.start]
     if not spans:
         return file

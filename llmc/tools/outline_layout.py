@@ -32,7 +32,7 @@ LONGEST_TEST = 70
 TYPES = frozenset({"class", "struct", "trait", "object", "record", "actor", "protocol", "impl", "mixin", "union"})
 VALUES = frozenset({"field", "property", "constant", "variable"})
 DECLARED = frozenset({"type", "interface", "enum"})
-# Added to the levels of private members, and of what every class writes for itself.
+# Added to the levels of private members, and of members that every class has.
 PRIVATE, LAST = 10, 20
 _PRIVATE = re.compile(r"(?:private|protected)\b")
 _EXPORTED = re.compile(r"export\b|pub\b|public\b|module\.exports")
@@ -79,7 +79,8 @@ def placed(symbols: Sequence[Symbol], known: FileSymbols) -> list[Placed]:
 
 
 def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, text: str | None) -> FileLayout:
-    """`budget` is in tokens; what does not fit is folded. `text` is that of the file, None when it is gone."""
+    """`budget` is in tokens; the part that does not fit is folded. `text` is that of the file, None if it no longer
+    exists."""
     every = placed(file.symbols, known)
     tests = [one for one in every if one.is_test and file.role != "test"]
     rest = [one for one in every if one not in tests and not one.is_local]
@@ -168,7 +169,7 @@ def is_exported(symbol: Symbol, language: str) -> bool:
 
 
 def is_private(symbol: Symbol) -> bool:
-    """A member for the class alone, or a method with a name such as `__len__`, which says what it does."""
+    """A private member, or a method with a name such as `__len__`, which explains itself."""
     return symbol.name.startswith(("_", "#")) or bool(_PRIVATE.match(symbol.signature))
 
 
@@ -190,7 +191,7 @@ def name_groups(file: FileOutline, members: dict[str, list[str]]) -> list[Group]
 
 
 def count_groups(file: FileOutline, members: dict[str, list[str]]) -> list[Group]:
-    """All on one line, where there is no room for the names."""
+    """All on one line, if there is no room for the names."""
     counts = {name: len(names) for name, names in members.items()}
     fields = [f"{name.removesuffix(FIELDS)} {count}" for name, count in counts.items() if name.endswith(FIELDS)]
     others = [f"{name} {count}" for name, count in counts.items() if not name.endswith(FIELDS)]
@@ -222,7 +223,8 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def thinned(items: list[Item], budget: int) -> tuple[list[Item], list[Item]]:
-    """(shown, folded): what matters most first, and of what is too much an even share, with a mark in each wide gap."""
+    """(shown, folded): the most important ones first, evenly thinned if there are too many, with a mark in each wide
+    gap."""
     costs = [cost([Group("", (item,))]) for item in items]
     if sum(costs) <= budget:
         return items, []
@@ -321,8 +323,8 @@ def folder_items(files: Sequence[FileOutline], most: int, *, numbered: bool) -> 
 
 
 def telling(file: FileOutline, *, numbered: bool) -> list[str]:
-    """Names of what a file offers: functions and classes, exported ones first; types only where there is nothing else,
-    and no keys of data files."""
+    """Names that a file offers: functions and classes, exported ones first; types only if there is nothing else, and
+    no keys of data files."""
     if all(symbol.kind in {"key", "section"} for symbol in file.symbols):
         return []
     top = [symbol for symbol in file.symbols if symbol.kind not in VALUES | DECLARED | {"module"}]

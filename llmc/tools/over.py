@@ -75,7 +75,7 @@ def match_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def edges_of(node: dict[str, Any], depth: int = 1) -> Iterator[dict[str, Any]]:
-    """The edges of a tree of calls, each with its depth and what it hangs on."""
+    """The edges of a tree of calls, each with its depth and its parent."""
     for name in BRANCHES:
         for edge in node.get(name) or ():
             bare = {key: value for key, value in edge.items() if key not in BRANCHES}
@@ -90,7 +90,7 @@ def kept_row(item: Item) -> dict[str, Any]:
 
 
 def with_place(row: dict[str, Any]) -> dict[str, Any]:
-    """With what is asked for most often of a path."""
+    """With the parts of a path that queries need most."""
     path = row.get("path")
     if not isinstance(path, str) or not path:
         return row
@@ -125,7 +125,7 @@ def shown(found: Any, total: int) -> Envelope:
 
 
 def visible(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the root, which every row of one workspace shares, and without what is the same in all."""
+    """Without the root, which all rows of a workspace share, and without columns that are equal in all rows."""
     hidden = {"root", "folder", "file"} if all("path" in record for record in records) else {"root"}
     return [{name: value for name, value in record.items() if name not in hidden} for record in records]
 

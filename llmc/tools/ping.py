@@ -1,4 +1,4 @@
-"""`ping`: is anybody there?"""
+"""`ping`: does the server respond?"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ MOST_OVERLOADS = 6  # places of others in the first line
 MOST_TARGETS = 20
 CODE_ALONE = "without comments and logging"
 CODE_HINT = "--code is shorter: every statement, no comments"
-STEPS = "steps"  # behind the handle of a delegate's reply: what it did
+STEPS = "steps"  # behind the handle of a delegate's reply: its steps
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -153,7 +153,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     title = shown_path(asked.workspace, root_index.root.id, path)
     span = lines_words(target, start, end, len(lines))
     found = f"{title}{span}{inside_of(views[0], path, target)}{also_words(overloads)}"
-    is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
+    is_shared_range = bool(target.start) and not alone  # explicitly named lines and symbols are shown in full
     wanted = asked.flag("all") or asked.flag("code") or asked.text(FOCUS.name)
     long = len(rows) > WHOLE_LINES and not is_shared_range and not wanted
     if long and alone and not target.start:
@@ -297,7 +297,7 @@ def inner(file: FileOutline, lines: range) -> FileOutline:
 
 
 def head_size(whole: Item) -> int:
-    """Up to the first import: a list of imports tells less than the outline that follows."""
+    """The lines up to the first import: a list of imports says less than the outline that follows."""
     for at, row in enumerate(whole.rows[:HEAD_LINES]):
         if IMPORTS.match(row.text):
             return max(at, 1)

@@ -46,14 +46,14 @@ def code_of(path: str, text: str) -> CodeLines:
 
 
 def is_shorter_as_code(rows: tuple[Row, ...], text: FileText) -> bool:
-    """An estimate: the lines that `statements` leaves out, without what it joins."""
+    """An estimate: the lines that `statements` leaves out, without those it joins."""
     spare = (row for row in rows if is_left_out(row.text) or text.kind(row.number or 0) == COMMENT)
     return sum(len(row.text.strip()) for row in spare) > WORTH_A_HINT * sum(len(row.text.strip()) for row in rows)
 
 
 def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
-    """Every statement in one line, without comments, docstrings, log calls and longer lists of imports; a number shows
-    where each begins. Of a file that is no program code only comments and blank lines go."""
+    """One line per statement, without comments, docstrings, log calls and longer lists of imports; a number marks the
+    line where each begins. In a file that is not code, only comments and blank lines are removed."""
     language = language_of(path)
     text = "\n".join(lines) + "\n"
     file = FileText(text, language)

@@ -1,7 +1,7 @@
-"""`read` of a log: the failures that it tells, instead of its first lines.
+"""`read` of a log: the failures in it, instead of its first lines.
 
-A long file whose name says that it is a log, and in which a reader of `envelope.logs` finds problems, is summarised
-like the output of a command: by file, with reason and place, with all of it behind the handle.
+A long file with the name of a log, in which a reader of `envelope.logs` finds problems, is summarised like the output
+of a command: by file, with reason and place, with all of it behind the handle.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -
 
 def defined(asked: ToolRequest, name: str) -> list[Found]:
     """One for each file and qualified name: overloads are one target."""
-    if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot be asked for
+    if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot look up
         return []
     wanted = name.replace("::", ".").removesuffix("()")
     found: dict[tuple[str, str, str], list[Symbol]] = {}

@@ -47,7 +47,7 @@ UNAUTHORISED: Final = frozenset({401, 403})
 
 
 def asks_remotes(request: ToolRequest) -> bool:
-    """Only what a client asked itself: the steps of research and the page are about the roots."""
+    """Only calls of clients: the steps of research and the page are about the roots."""
     settings = request.workspace.settings
     return (
         bool(settings.remotes)
@@ -123,7 +123,7 @@ def local_target(workspace: Workspace, text: str) -> str:
 
 
 def read_remote(request: ToolRequest, target: str) -> Envelope | None:
-    """`repo@ref:path` on the first remote that has it; None if that is not what `target` means, or none has it."""
+    """`repo@ref:path` on the first remote that has it; None if `target` has another form, or no remote has it."""
     remotes = request.workspace.settings.remotes if NAMED.fullmatch(target) else ()
     trouble = []
     for entry in remotes:
@@ -141,7 +141,8 @@ def read_remote(request: ToolRequest, target: str) -> Envelope | None:
 
 @dataclass
 class Remote:
-    """Thread-safe. `ask` returns the envelope, or why there is none; empty if it has nothing of what was asked."""
+    """Thread-safe. `ask` returns the envelope, or why there is none; the reason is empty if the remote has nothing
+    requested."""
 
     entry: RemoteEntry
     exchanger: Exchanger = field(init=False)
@@ -174,7 +175,7 @@ class Remote:
         return read_answer(answered.status, answered.body)
 
     def _arguments(self, request: ToolRequest) -> dict[str, Any]:
-        """Without repositories that are checked out here, unless a ref of them is asked for."""
+        """Without repositories that are checked out here, unless one of their refs is requested."""
         args = {name: value for name, value in request.args.items() if name not in OWN_ARGUMENTS}
         if request.name == "read":
             return args

@@ -141,8 +141,8 @@ def with_trouble(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Enve
 
 
 def without_denied(workspace: Workspace, envelope: Envelope) -> Envelope:
-    """Without the text of files that the denylist refuses now: a handle, or an index that is being brought up to date,
-    may still hold what was allowed before."""
+    """Without the text of files that the denylist refuses now: a handle, or an index that is being updated, may still
+    contain text that was allowed before."""
     root_fses = {root_index.root.id: root_index.root_fs for root_index in workspace.root_indexes}
     places = {(item.root, item.path) for item in envelope.items() if item.path and (item.rows or item.title)}
     denied = {(root, path) for root, path in places if root in root_fses and root_fses[root].denylist.denies(path)}
@@ -213,7 +213,7 @@ def fit_to(request: ToolRequest, envelope: Envelope, budget: int) -> Fitted:
 
 
 def render_reply(request: ToolRequest, wanted: Tool, fitted: Fitted, marks: str = "") -> Reply:
-    """Store what did not fit, and render the rest. `marks` are the part of the text that is frame."""
+    """Stores the part that did not fit, and renders the rest. `marks` are the part of the text that counts as frame."""
     numbered = request.numbered and fitted.total > 1 and fitted.envelope.unit != "line"
     envelope = number_items(fitted.envelope) if numbered else fitted.envelope
     if fitted.whole is None and not numbered:

@@ -48,7 +48,7 @@ def reply_bytes(kept: CachedReply) -> int:
     return FIXED_BYTES + len(reply.text) + len(reply.places) + len(reply.frame) + _bytes_of(reply.data)
 
 
-# The objects of a reply and of what it depends on, and of a value in its data.
+# The objects of a reply and its dependencies, and of a value in its data.
 FIXED_BYTES, VALUE_BYTES = 4_000, 80
 
 
@@ -61,7 +61,7 @@ def _bytes_of(value: object) -> int:
 
 
 def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], Reply]) -> Reply:
-    """The kept reply, or what `build` makes of the tool's envelope."""
+    """The cached reply, or the result of `build` for the tool's envelope."""
     began = time.monotonic()
     workspace, handles = request.workspace, request.handles
     arguments = json.dumps(request.args, sort_keys=True, default=str)

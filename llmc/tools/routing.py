@@ -1,7 +1,7 @@
-"""Routing: what is this session about, and which tool fits what it wants?
+"""Routing: what is this session about, and which tool fits a request?
 
 Each question counts towards topics (code, docs, tests, history, shell); the gateway's menu is ordered by them, and by
-the words of a wish where there is one. Nothing is ever hidden: a tool that ranks last is still named.
+the words of a request if there is one. No tool is hidden: one that ranks last is still listed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["NEAR", "by_topics", "fitting", "hint_for"]
 
 
 def by_topics(tools: Iterable[Tool], topics: Counter[str]) -> list[Tool]:
-    """Those first that fit what the session has asked for so far; else in the order given."""
+    """Tools that fit the topics of the session first; otherwise in the given order."""
     return sorted(tools, key=lambda one: -max((topics[topic] for topic in one.topics), default=0))
 
 
@@ -35,7 +35,7 @@ def fitting(tools: Sequence[Tool], wish: str) -> list[Tool]:
 
 
 def hint_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool], topics: Counter[str]) -> str:
-    """What to try when nothing was found: the tool that the words of the question mean, else what is near."""
+    """A suggestion when nothing was found: the tool that the words of the question mean, or a similar one."""
     wish = " ".join(value for value in args.values() if isinstance(value, str))
     meant = [one for one in fitting(by_topics(tools, topics), wish) if score(one, stems(wish)) >= SURE]
     return f"perhaps llmc {meant[0].name}" if meant else NEAR.get(name, "")

@@ -36,7 +36,7 @@ ROOM_OF_TOKEN = 2
 NEAR, FAR, LEAST_FILES = 0.65, 0.35, 3
 FARTHEST, FARTHEST_TEST, LEAST_NAMED, MOST_FILES = 0.3, 0.2, 5, 18
 LONGEST_LINE, LONGEST_NAME = 400, 60
-LONGEST_QUESTION = 1_000  # characters; what is longer is a report
+LONGEST_QUESTION = 1_000  # characters; a longer query is a report
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -97,7 +97,7 @@ def named_so(file: FileHits) -> bool:
 
 
 def reasons(file: FileHits) -> list[str]:
-    """Why what the query quotes points at this file."""
+    """Why the evidence in the query points at this file."""
     return [share.because for share in file.shares if share.signal == "evidence"]
 
 
@@ -128,7 +128,7 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
 
 
 def about_query(result: SearchResult) -> Group:
-    """How the query was understood: what it was ranked by and what it quotes from code."""
+    """How the query was understood: the text that it was ranked by and the code that it quotes."""
     ranked_by = (Row(f"ranked by: {result.headline}"),) if result.headline else ()
     quoted = tuple(Row(f"quotes {one}") for one in result.evidence)
     return Group("the query", (Item((*ranked_by, *quoted)),))
@@ -185,7 +185,7 @@ def named(file: FileHits, hit: Hit, *, bare: bool) -> Item:
 
 
 def tail(name: str) -> str:
-    """A heading is named with its parents; the last ones say what it is."""
+    """A heading is named with its parents; the last ones identify it."""
     return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:].partition(' ')[2]}"
 
 

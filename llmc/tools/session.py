@@ -1,4 +1,4 @@
-"""`session`: what several agents, several clients and several days of one work know together, kept by the server."""
+"""`session`: the shared knowledge of several agents, clients and days of one piece of work, stored by the server."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def listed(asked: ToolRequest) -> Envelope:
 
 
 def shown(asked: ToolRequest) -> Envelope:
-    """Its keys, its lists, what it has cost."""
+    """Its keys, its lists, and its cost."""
     kept = present(asked, asked.text("name"))
     memory, agent = memory_of(asked.workspace), agent_of(asked)
     cells, lists = memory.cells(kept, agent), memory.lists(kept, agent)
@@ -110,7 +110,7 @@ def resumed(asked: ToolRequest) -> Envelope:
 
 
 def checkpointed(asked: ToolRequest) -> Envelope:
-    """The state of the work; `value` is the agent's own summary, which comes first from now on."""
+    """The state of the work; `value` is the agent's own summary, which is listed first from now on."""
     kept, _ = required(asked, asked.text("name"))
     own = text_of(asked)
     memory = memory_of(asked.workspace)
@@ -176,7 +176,7 @@ def put(asked: ToolRequest) -> Envelope:
 
 
 def appended(asked: ToolRequest) -> Envelope:
-    """To a list, the log unless a key is given; never in anyone's way."""
+    """Appends to a list, the log unless a key is given; appends never conflict."""
     text = text_of(asked)
     if not text:
         raise QueryError("session append needs a value", hint="What is to be remembered, in a sentence or as JSON.")

@@ -1,4 +1,4 @@
-"""How a tool asks the memory: its arguments as keys, values and agents, its findings as lines."""
+"""How a tool accesses the memory: its arguments as keys, values and agents, its findings as lines."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def group(title: str, texts: list[str]) -> Group:
 
 
 def remembered_for(asked: ToolRequest, kept: SessionRecord, query: str, most: int) -> list[Remembered]:
-    """What an agent may see of the session, as far as it has to do with the query."""
+    """The entries of the session that an agent may see and that are related to the query."""
     memory, agent = memory_of(asked.workspace), agent_of(asked)
     texts = [Remembered(f"{one.list} #{one.number} {one.act}", one.text, one.at, one.speaker)
              for name in ("", TOOLS) for one in memory.entries(kept, agent, name)]  # fmt: skip

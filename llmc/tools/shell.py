@@ -1,4 +1,4 @@
-"""`shell`: run a command in a root, under the user's policy, and tell what matters of its output."""
+"""`shell`: runs a command in a root, under the user's policy, and summarises its output."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def te_request(workspace: Workspace, handles: Handles, params: dict[str, Any], c
 
 
 def agent_of(named: str) -> str:
-    """What TE_AGENT_ID says, as far as it can be a name."""
+    """The value of TE_AGENT_ID, as far as it is a valid name."""
     return "".join(character for character in named if character.isprintable())[:LONGEST_AGENT]
 
 

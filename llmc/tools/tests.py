@@ -48,8 +48,8 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
-    """Tests by file and by what they go through, nearest first and those of files that replace it by a mock last; then
-    where it is replaced, one line for each file."""
+    """Tests by file and by the definitions between, nearest first and files with mocks last; then places with a mock,
+    one line per file."""
     together: dict[tuple[int, tuple[GraphNode, ...], str], list[TestReach]] = {}
     replacing = {doc for doc, _ in found.mocks}
     for test in sorted(found.tests, key=lambda one: (len(one.chain), one.test.doc in replacing)):

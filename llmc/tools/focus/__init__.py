@@ -1,4 +1,4 @@
-"""focus: which lines answer the question? What is kept, what is left out, and the endpoint that may decide instead."""
+"""focus: which lines answer the question? The embedded pruner and an optional endpoint decide what is kept."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Focused:
     whole: Envelope
     kept: Kept
     runs: bool = False  # of lines, which are marked where some are left out
-    notes: tuple[str, ...] = ()  # what was left out and may be meant, and whether nothing stood out
+    notes: tuple[str, ...] = ()  # names of omitted parts that may be meant, and whether no part stood out
 
 
 def focus(
@@ -137,7 +137,7 @@ def likeliest(texts: Sequence[str], question: str) -> list[int]:
 
 
 def by_matches(envelope: Envelope, question: str, room: float) -> Focused:
-    """Each match of a search by itself, with the lines of context around it."""
+    """Each match of a search separately, with its context lines."""
     apart = replace(
         envelope, groups=tuple(replace(group, items=tuple(one_match_each(group))) for group in envelope.groups)
     )
@@ -169,7 +169,7 @@ def one_match_each(group: Group) -> Iterable[Item]:
 
 
 def by_lines(envelope: Envelope, question: str, share: float, blocks_of: BlocksOf) -> Focused:
-    """Every text by itself, each with its part of the room."""
+    """Every text separately, each with its share of the room."""
     masks: list[set[int]] = []
     also: list[tuple[str, str]] = []
     unsure: list[bool] = []
@@ -245,11 +245,11 @@ def runs(item: Item, mask: set[int]) -> Iterable[tuple[Item, bool]]:
 
 
 def by_endpoint(envelope: Envelope, question: str, endpoint: Endpoint, cancelled: Callable[[], bool]) -> Focused:
-    """One request for all of it; raises PrunerError, also when what comes back is not of this text."""
+    """One request for everything; raises PrunerError, also if the response does not belong to this text."""
     rows = [row for item in envelope.items() for row in item.rows]
     answer = ask(endpoint, "\n".join(row.text for row in rows), question, cancelled).split("\n")
     chosen = aligned([row.text for row in rows], answer)
-    # Some lines may be its own, such as marks of what it left out; if most are, it speaks of something else.
+    # Some lines may be its own, such as marks of omitted parts; if most are, the response is about another text.
     answered = sum(1 for line in answer if line.strip())
     if answered and len(chosen) * 2 <= answered:
         raise PrunerError("answered with another text")

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["focused", "marks_of"]
 
-# Kinds that hold no code of their own to be asked for: they are read with what is around them.
+# Kinds without code of their own: they are read with their surroundings.
 SMALL = frozenset({"constant", "variable", "field", "property", "parameter", "key"})
 LEAVES = frozenset({"function", "method", "macro", "test"})
 UNLIMITED = 1e9
-MARKS = 48  # tokens for the marks of some ten runs and for the names of what was left out
+MARKS = 48  # tokens for the marks of about ten runs and for the names of omitted parts
 
 
 def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
@@ -90,7 +90,7 @@ class FileDefinitions:
 
 
 def fitted_of(asked: ToolRequest, found: Focused, question: str, room: float) -> Fitted:
-    """Cut further where the estimate of the pruner was too low; what then goes is behind the handle as well."""
+    """Cut further if the estimate of the pruner was too low; the parts removed are behind the handle as well."""
     whole = replace(found.whole, unit="line") if found.runs else found.whole
     kept = found.kept if asked.unlimited else narrowed(whole, found, int(room) + overhead(whole) - MARKS)
     total = sum(len(group.items) for group in whole.groups)
@@ -132,7 +132,7 @@ def narrowed(whole: Envelope, found: Focused, budget: int) -> Kept:
 
 
 def data_of(whole: Envelope, kept: Kept, question: str) -> dict[str, Any]:
-    """For machines: what was kept, and the plain figures of the answer; none of what was left out."""
+    """For programs: the kept parts and the plain figures of the answer, without the omitted parts."""
     if not whole.data:
         return {}
     plain = {name: value for name, value in whole.data.items() if isinstance(value, int | float | bool | None)}
@@ -153,7 +153,7 @@ def data_of(whole: Envelope, kept: Kept, question: str) -> dict[str, Any]:
 
 
 def marks_of(envelope: Envelope) -> str:
-    """The marks of what was left out, for the count of the frame."""
+    """The marks of omitted parts, for the count of the frame."""
     return "".join(
         f"\n {row.text}"
         for item in envelope.items()
