@@ -2,12 +2,13 @@
 
     python -m bench.answers --repos DIR [--set NAME] [--half NAME] [--repository NAME] [--misses] [--show] [--json]
 
-Five sets in `data/research`, each written from the code and committed before the pipeline answered it:
+Six sets in `data/research`, each written from the code and committed before the pipeline answered it:
 `answers.jsonl` (flask, celery, fastify) was looked at while the pipeline was built, `answers-heldout.jsonl` (miniflux,
 just) afterwards, then `answers-unseen.jsonl` (navidrome, paperless, verdaccio), `answers-fresh.jsonl` (caddy,
-streamlink) and `answers-blind.jsonl` (HikariCP, uptime-kuma). Rows of the last three are in halves: the misses of half
-`a` may be looked at to find classes of failures, those of half `b` are only counted. `--repos` has one checkout for
-each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
+streamlink), `answers-blind.jsonl` (HikariCP, uptime-kuma) and `answers-untouched.jsonl` (mealie, vikunja). Rows of the
+last four are in halves: the misses of half `a` may be looked at to find classes of failures, those of half `b` are only
+counted. Of the last set half `a` is mealie and half `b` is vikunja, so that no file of a counted row is looked at.
+`--repos` has one checkout for each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
 
 A row is right if the text of the reply, at its default budget, has one alternative of each group of its `truth` and
 nothing of its `never`. An alternative is a place (`path:first-last`) that the reply must cite, or text that it must
@@ -48,6 +49,7 @@ SETS = {
     "unseen": "answers-unseen.jsonl",
     "fresh": "answers-fresh.jsonl",
     "blind": "answers-blind.jsonl",
+    "untouched": "answers-untouched.jsonl",
 }
 # A longer cited range names a file rather than a place.
 LONGEST_RANGE = 80
@@ -196,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.answers", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--repos", type=Path, required=True)
     parser.add_argument("--set", choices=SETS, default="development", dest="judged", help="which questions")
-    parser.add_argument("--half", choices=("a", "b"), help="one half of the sets `unseen`, `fresh` and `blind`")
+    parser.add_argument("--half", choices=("a", "b"), help="one half of a set that has halves")
     parser.add_argument("--repository", action="append")
     parser.add_argument("--type", action="append")
     parser.add_argument("--cache", type=Path, default=cache() / "answers", help="where the indexes are kept")
