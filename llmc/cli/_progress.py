@@ -60,7 +60,8 @@ class JsonLines(Silent):
 
 
 class ProgressLines(Silent):
-    """A line at the start and end of a stage, and one every two seconds in between."""
+    """A line at the start and end of a stage, and one every two seconds in between. A stage that has nothing to count
+    has no line."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -69,6 +70,8 @@ class ProgressLines(Silent):
     def show(self, event: dict[str, Any]) -> None:
         if event["stage"] in MESSAGE_STAGES:
             click.echo(_message(event), err=True)
+            return
+        if not event["done"] and not event.get("total"):
             return
         now = time.monotonic()
         ended = event.get("total", 0) and event["done"] >= event["total"]

@@ -303,3 +303,11 @@ def test_a_binary_file_is_described(demo: CommandLine) -> None:
     assert demo.json("read", "logo.png")["width"] == 640
     for name in ("logo.png", "broken.jpg", "tool.bin"):
         (demo.folder / name).unlink()
+
+
+def test_progress_on_a_pipe_has_no_line_for_a_stage_without_a_count(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def a():\n    return 1\n")
+    with private_place() as place:
+        lines = CommandLine(place, tmp_path)("index", "--once", "--no-daemon").stderr.splitlines()
+    assert lines
+    assert [line for line in lines if " of " not in line] == []
