@@ -82,6 +82,7 @@ def test_code_without_a_secret_stays(line: str, path: str) -> None:
         ("password = trombone7(ladder)9", "trombone7(ladder)9", "app.ini"),
         ("https://h.test/?api_key=9f86d081884c7d659a2feaa0&x", "9f86d081884c7d659a2feaa0", "README.md"),
         ("| password | trombone7ladder |", "trombone7ladder", "README.md"),
+        ('@Value("${db.password:ladder-velvet-trombone-maple}")', "ladder-velvet", "A.java"),
         ("DB_URL=${DB_URL:-x} DB_PASSWORD=trombone7ladder", "trombone7ladder", "run.sh"),
         ('"login", "db_password", "Zk4!tr9wQm"', "Zk4!tr9wQm", "a.py"),
         ('masterPassword = "b84e4048-15dc-4dd0-8640-f4f60813c8af"', "b84e4048-15dc-4dd0-8640-f4f60813c8af", "a.ts"),

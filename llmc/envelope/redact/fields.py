@@ -239,7 +239,7 @@ def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int]
 def judge_default(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     """The default of a reference is a literal, in code too."""
     value = text(data[field.start : field.end])
-    sure = is_mixed(value) and is_secret(value, field.sort, kind, quoted=True)
+    sure = (is_mixed(value) or is_passphrase(value)) and is_secret(value, field.sort, kind, quoted=True)
     return (field.start, field.end) if sure else None
 
 
