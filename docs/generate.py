@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from licences import licences_page
 
-from llmc.cli import cli
+from llmc.cli._group import cli
 from llmc.settings import Secret, Settings
 from llmc.settings.fields import SettingField, settings_of, walk
 from llmc.settings.overrides import variable

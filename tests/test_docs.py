@@ -14,7 +14,7 @@ import pytest
 
 import llmc
 from llmc import agents, install
-from llmc.cli import cli
+from llmc.cli._group import cli
 from llmc.cli._options import Options
 
 if TYPE_CHECKING:

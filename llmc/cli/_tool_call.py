@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llmc.cli._tool_reply import error_of, exit_code, set_arguments
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,16 +24,12 @@ __all__ = [
     "ask_report",
     "ask_tool",
     "common_options",
-    "error_of",
-    "exit_code",
     "json_text",
     "report_options",
     "secondary",
-    "set_arguments",
     "typed_or_piped",
 ]
 
-NOTHING_FOUND = 1
 LONGEST_INPUT = 8 << 20
 
 
@@ -84,25 +82,6 @@ def json_text(reply: dict[str, Any]) -> str:
     weight = reply["weight"] or {"content": 0, "frame": 0}
     about = {key: reply[key] for key in ("handle", "shown", "total", "provisional")}
     return json.dumps({**reply["data"], **about, "tokens": weight["content"] + weight["frame"]}, indent=2)
-
-
-def exit_code(reply: dict[str, Any], found: int) -> int:
-    """0 if something was found, 1 if nothing exists, 75 if nothing was found so far and not everything was checked."""
-    from llmc.base.errors import NOT_KNOWN_YET
-
-    return 0 if found else NOT_KNOWN_YET if reply["provisional"] else NOTHING_FOUND
-
-
-def set_arguments(args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that were given; a budget of 0 counts as given."""
-    return {key: value for key, value in args.items() if value is not None and value is not False and value != ()}
-
-
-def error_of(reply: dict[str, Any]) -> Exception:
-    """The error that the reply reports, as an exception."""
-    from llmc.base.errors import error_from_fields
-
-    return error_from_fields(reply["data"]["error"])
 
 
 def use_colour(options: Options) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
+from llmc.cli._grep_all import IGNORED, print_all, split_words
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options, error_of, exit_code, secondary, set_arguments
-
-# Options that people and agents habitually pass to grep and rg, and that are the default here.
-IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "--no-heading", "--with-filename")
+from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 
 @click.command()
@@ -50,30 +47,11 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
 
     Matches are listed with the function, class or handler around them; with --all they are printed as ripgrep does.
     """
-    if not patterns:
-        if not words:
-            raise click.UsageError("missing PATTERN.")
-        patterns, words = words[:1], words[1:]
-    globs = tuple(glob.removeprefix("=") for glob in args["glob"])  # ripgrep takes `-g=*.py` too
-    args |= {"pattern": patterns[0], "also": patterns[1:], "path": words, "glob": globs}
+    if not patterns and not words:
+        raise click.UsageError("missing PATTERN.")
+    args |= split_words(words, patterns, args["glob"])
     is_plain = not (options.json or args["fields"] or args["context_focus_question"] or args["symbols"])
-    if args["all_"] and is_plain:
-        return _print_all(options, args)
-    return ask_tool(options, "grep", args)
-
-
-def _print_all(options: Options, args: dict[str, Any]) -> int:
-    """The daemon prints the matches; they pass through as they come, whatever their number."""
     args["all"] = args.pop("all_")
-    out = sys.stdout.buffer
-
-    def write(event: dict[str, Any]) -> None:
-        if "bytes" in event:
-            out.write(event["bytes"])
-            out.flush()
-
-    request = {"name": "grep", "args": set_arguments(args), "stream": True, "data": False}
-    reply = options.ask("tool", request, on_event=write)
-    if reply["error"]:
-        raise error_of(reply)
-    return exit_code(reply, reply["total"])
+    if args["all"] and is_plain:
+        return print_all(options, args)
+    return ask_tool(options, "grep", args)

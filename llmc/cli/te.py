@@ -16,7 +16,8 @@ import click
 
 from llmc.base.listing_programs import MATCHING, is_listing, program_of
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import colour_reply, error_of, json_text, set_arguments, use_colour
+from llmc.cli._tool_call import colour_reply, json_text, use_colour
+from llmc.cli._tool_reply import error_of, set_arguments
 
 if TYPE_CHECKING:
     from llmc.cli._subprocess import Display, FinishedProcess

@@ -20,6 +20,8 @@ import llmc
 from llmc import __version__
 from llmc.base.daemon_lock import read_owner
 from llmc.cli import COMMANDS, run
+from llmc.cli._grep_all import FLAGS, GLOBAL, VALUES
+from llmc.cli._options import global_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +62,24 @@ def test_short_help_names_what_the_whole_help_describes(place: Place) -> None:
 def test_a_command_that_asks_the_daemon_imports_nothing_heavy(place: Place) -> None:
     place.connect().close()
     assert not imported_by(place, "status", "--json") & HEAVY
+
+
+def test_all_matches_of_a_pattern_are_asked_for_without_click(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("needle\n")
+    root = ("--root", str(tmp_path))
+    assert place.llmc(*root, "grep", "--all", "needle").stdout == "a.txt:1:needle\n"
+    assert "click" not in imported_by(place, *root, "grep", "--all", "-n", "needle", "-g", "*.txt")
+    assert "click" in imported_by(place, *root, "grep", "-n", "needle")
+
+
+def test_the_options_of_a_quick_grep_are_those_of_the_command() -> None:
+    known = {option: one for one in importlib.import_module("llmc.cli.grep").command.params for option in one.opts}
+    for table, is_flag in ((FLAGS, True), (VALUES, False)):
+        for option, name in table.items():
+            assert (known[option].name or "").rstrip("_") == (name or "ignored")
+            assert (known[option].is_flag, known[option].multiple) == (is_flag, not is_flag)
+    known = {option: one for one in global_options() for option in one.opts}
+    assert all(known[option].name == name and known[option].multiple for option, name in GLOBAL.items())
 
 
 def test_the_package_offers_a_workspace_and_costs_nothing_until_it_is_wanted(place: Place) -> None:

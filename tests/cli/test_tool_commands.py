@@ -88,6 +88,44 @@ def test_grep_prints_what_ripgrep_prints_with_all(demo: CommandLine) -> None:
     assert sorted(demo.text("grep", "--all", "parcel").split("\n")) == sorted(lines.stdout.split("\n"))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep --all parcel",
+        "grep --all -n parcel services -g *.py",
+        "grep parcel --all --glob=*.py -i",
+        "grep --all -e parcel -e depot services",
+        "grep --all -F a.b -t py -w",
+        "grep --all -c parcel",
+        "grep --all no_such_word_anywhere",
+        "grep --all (",
+        "grep --all parcel no/such/folder",
+        "grep --all",
+        "grep --all -e",
+        "grep --all parcel --set",
+        "grep --all --no-such-option parcel",
+        "grep --all -tpy parcel",
+        "grep --all -iw PARCEL",
+        "grep --all -- -parcel",
+        "grep -h --all",
+        "--set retrieval.no_such_setting=1 grep --all parcel",
+        "--no-daemon grep --all parcel",
+        "--glob *.py grep --all parcel",
+    ],
+)
+def test_all_matches_are_printed_alike_without_and_with_click(demo: CommandLine, line: str) -> None:
+    """`--plain` is read by click alone."""
+    short, long = demo(*line.split()), demo("--plain", *line.split())
+    assert (short.stdout, short.returncode) == (long.stdout, long.returncode)
+    assert short.stderr == long.stderr
+
+
+def test_a_root_behind_the_command_overrides_one_before_it_with_all(demo: CommandLine) -> None:
+    inner = ("--root", str(demo.folder / "services"))
+    both = demo("--root", str(demo.folder / "docs"), "grep", "--all", "parcel", *inner)
+    assert both.stdout == demo("grep", "--all", "parcel", *inner).stdout != demo("grep", "--all", "parcel").stdout
+
+
 def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: CommandLine) -> None:
     first = demo.text("grep", "parcel", "--budget", "300")
     handle = first.strip().split("\n")[-1].split()[-1]
