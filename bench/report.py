@@ -77,6 +77,11 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
             yield from laid_out(raw[name])
     if "scale" in raw:
         yield from scale(raw["scale"])
+    left_out = [
+        f"- `{done['part']}`: {line}" for done in found["run"].get("done", ()) for line in done.get("left_out", ())
+    ]
+    if left_out:
+        yield from ("", "## What was left out", "", *left_out)
     failed = [done for done in found["run"].get("done", ()) if done["problem"]]
     if failed:
         yield from ("", "## What could not run", "")

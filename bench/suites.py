@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DATA", "SUITES", "Done", "Part", "minutes_of", "parts_of", "run"]
 
+# What measurements write to stderr about a repository or commit that is missing.
+LEFT_OUT = " is left out: "
 SAMPLE = "10"  # instances of each repository, always the same ones
 
 
@@ -50,9 +52,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Done:
+    """`left_out`: what a measurement that ran could not take in, each with its reason."""
+
     part: str
     seconds: float
     problem: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 # The folder with the public data sets, and that with git directories, which is `mirror` in it if not given.
@@ -177,8 +182,9 @@ def run(part: Part, raw: Path) -> Done:
         return Done(part.name, time.monotonic() - began, str(error))
     if part.printed and is_json(printed.read_text()):
         printed.rename(target)
-    problem = "" if target.exists() else said or f"it ended with {code}"
-    return Done(part.name, round(time.monotonic() - began, 1), problem)
+    problem = "" if target.exists() else (said[-1] if said else f"it ended with {code}")
+    left_out = [line.replace(folders["{mirror}"], "the mirror") for line in said if LEFT_OUT in line]
+    return Done(part.name, round(time.monotonic() - began, 1), problem, tuple(left_out))
 
 
 def lacks(part: Part, folders: dict[str, str]) -> str:
@@ -190,9 +196,9 @@ def lacks(part: Part, folders: dict[str, str]) -> str:
     return f"{missing[0]} is missing: docs/bench.md says where it comes from" if missing else ""
 
 
-def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:
-    """(exit code, last message); messages are passed on at once, output goes into the file."""
-    last = ""
+def watched(name: str, command: list[str], printed: Path) -> tuple[int, list[str]]:
+    """(exit code, the lines it wrote to stderr), which are passed on at once; what it prints goes into the file."""
+    said: list[str] = []
     with (
         printed.open("w") as out,
         subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environ()) as process,
@@ -200,8 +206,8 @@ def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:
         assert process.stderr is not None
         for line in process.stderr:
             sys.stderr.write(f"      {name}: {line.lstrip()}")
-            last = line.strip()[:300] or last
-    return process.returncode, last
+            said += [line.strip()[:300]] if line.strip() else []
+    return process.returncode, said
 
 
 def environ() -> dict[str, str]:

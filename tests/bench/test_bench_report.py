@@ -316,6 +316,23 @@ def test_public_data_that_is_missing_is_named_before_anything_starts(
     assert f"{tmp_path}/localisation/lite.jsonl" in done[0].problem
 
 
+def test_a_report_names_what_a_measurement_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, mirror = tmp_path / "data", tmp_path / "mirror"
+    for folder in (data / "swe-qa", mirror):
+        folder.mkdir(parents=True)
+    (data / "swe-qa" / "questions.jsonl").write_text("")
+    (data / "swe-qa" / "repos.json").write_text(json.dumps([{"name": "a", "repo": "x/a", "commit": "0" * 40}]))
+    monkeypatch.setenv(DATA, str(data))
+    monkeypatch.setenv("LLMC_BENCH_MIRROR", str(mirror))
+    (part,) = [one for one in SUITES["public"] if one.name == "citations"]
+    done = run(part, tmp_path)
+    assert done.left_out == (f"a is left out: the mirror/x+a/repo has no commit {'0' * 12}",)
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "run.json").write_text(json.dumps({"done": [asdict(done)]}))
+    report.write(tmp_path)
+    assert f"- `citations`: {done.left_out[0]}" in (tmp_path / "summary.md").read_text()
+
+
 def test_programs_of_others_are_not_installed_unless_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
     monkeypatch.setenv(ALLOWED, "no")
