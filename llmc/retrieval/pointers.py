@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from llmc.base.languages import role_of
 from llmc.retrieval.evidence import EvidenceKind
 from llmc.retrieval.message_places import message_places
+from llmc.retrieval.query import QueryRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,8 @@ K = EvidenceKind
 STRENGTH: Final = {K.PATH: 1.0, K.FRAME: 0.8, K.MODULE: 0.6, K.IDENTIFIER: 0.5, K.EXCEPTION: 0.25}
 # Words in the order of the query, spelled as in it, outweigh any other evidence.
 MESSAGE: Final = 3.0
+# Of a question alone: a pasted report quotes messages that are not its subject. 1.5 and 3 rank nearly the same.
+WHOLE: Final = 2.0
 OF_MESSAGE: Final = "of the message"
 # Frames further from the one that raised the error count less.
 FRAME_STEP: Final = 0.85
@@ -78,7 +81,8 @@ def _ordinal(places: Sequence[ChunkPlace], line: int) -> int:
 
 def _targets(view: View, query: Query, scope: Scope) -> Iterator[_Target]:
     for place in message_places(view, query, scope):
-        yield _Target(place.doc, place.line, Pointer(MESSAGE * (1 + place.share), f"{place.share:.0%} {OF_MESSAGE}"))
+        strength = MESSAGE * (1 + place.share) * (WHOLE if place.is_whole and query.route is QueryRoute.WORDS else 1)
+        yield _Target(place.doc, place.line, Pointer(strength, f"{place.share:.0%} {OF_MESSAGE}"))
     by_kind: dict[EvidenceKind, list[Evidence]] = {}
     for one in query.evidence:
         by_kind.setdefault(one.kind, []).append(one)

@@ -54,7 +54,7 @@ _TOKEN = re.compile(
         (?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"]+|"))""",
     re.VERBOSE,
 )
-_SENTENCE = re.compile(r"[\w)][.!?,;](?:\s|$)|[`{}<>=]|\w'\w")
+_SENTENCE = re.compile(r"[\w)][.!?,;:](?:\s|$)|[`{}<>=]|\w'\w")
 _PHRASE = re.compile(r'(?<![\w"])"[^"\n]+"(?![\w"])')
 _LEFT_OUT = re.compile(r'(?<!\S)-(?:"[^"\n]+"|[A-Za-z][\w./*-]{2,}(?=\s|$))')
 # A colon alone does not make a filter: `std::sort`, `http://…` and `note: this` are words.

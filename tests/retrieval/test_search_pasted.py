@@ -181,6 +181,54 @@ def test_a_message_without_quotes_is_found_where_its_template_is(tmp_path: Path)
 
 
 @pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
+    """Short messages in files whose names and other lines say nothing of them, among files that do."""
+    folder = tmp_path_factory.mktemp("scheduler") / "scheduler"
+    about = "def check_range(start, end):\n    # a random range, beyond which is an error\n    return start\n"
+    sources = {
+        **{f"src/random_range_{number}.py": about * 3 for number in range(6)},
+        "src/field.go": 'return fmt.Errorf("random range start (%d) beyond end (%d): %s", a, b, c)\n',
+        "src/codecs.kt": 'fun add(c: Codec) { error("Encoder ${c.name} is already registered") }\n',
+        "src/encoder.kt": "class Encoder { val registered = true }\n// an encoder that is registered\n" * 3,
+        "src/park.rs": 'panic!("inconsistent park_timeout state; actual = {}", x);\n',
+        "src/timeout_state.rs": "struct TimeoutState {}\n// the actual state of a timeout, park or not\n" * 3,
+        "src/brackets.ts": 'throw new Error(`Invalid tags: missing closing ")" in "${text}"`)\n',
+        "src/flags.ts": "const flags = parse(0x1f) // without tags\n",
+        "src/saver.py": "# when the document is saved\n# the document is one\ndef save(document): ...\n",
+        "src/typing.py": "def typing(document, longest):\n    # too long: stop\n    return len(document) < longest\n",
+    }
+    for path, text in sources.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    with private_place() as place:
+        asked = CommandLine(place, folder)
+        asked.text("index", "--once")
+        yield asked
+
+
+@pytest.mark.parametrize(
+    ("message", "path"),
+    [
+        ("random range start (30) beyond end (0): 30~0", "src/field.go"),
+        ("Error: Encoder zstd-17 is already registered", "src/codecs.kt"),
+        ("2026-11-19 07:12:01 WARN Encoder brotli is already registered", "src/codecs.kt"),
+        ("inconsistent park_timeout state; actual = 42", "src/park.rs"),
+        ('Invalid tags: missing closing ")" in "0x1f"', "src/brackets.ts"),
+    ],
+)
+def test_a_short_message_is_found_by_the_words_around_its_values(
+    scheduler: CommandLine, message: str, path: str
+) -> None:
+    assert scheduler.json("search", message)["files"][0]["path"] == path
+
+
+def test_a_question_that_shares_a_few_common_words_with_a_comment_is_no_message(scheduler: CommandLine) -> None:
+    found = scheduler.json("search", "stop typing when the document is too long")
+    assert found["files"][0]["path"] == "src/typing.py"
+
+
+@pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(tmp_path_factory.mktemp("http")) as running:
         yield running
