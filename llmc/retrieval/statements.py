@@ -74,6 +74,7 @@ _LONGEST_LINE = 160  # of a branch with its only statement
 _LONGEST_ANNOTATION = 100  # routes are shorter, descriptions of an API are not
 _LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
 _LONGEST_STRING = 40  # of a long one in an annotation
+_LONGEST_MESSAGE = 60  # of a log
 _LONGEST_STATEMENT = 400  # longer ones, such as tables of data, keep their lines
 
 
@@ -91,13 +92,13 @@ def decides(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One logical line: its first line number, how deep it is nested, and its text, joined and abbreviated. `opens`:
-    the line opens a block; `logs`: this begins with a log call."""
+    the line opens a block; `logs`: how a log call is shown with which this begins."""
 
     number: int
     level: int
     text: str
     opens: bool = False
-    logs: bool = False
+    logs: str = ""
 
 
 class JoinedLines(NamedTuple):
@@ -117,8 +118,8 @@ def statements(code: CodeLines, first: int) -> list[Statement]:
     found: list[Statement] = []
     for one in join_lines(code, first):
         if is_left_out(one.text):
-            if found and found[-1].opens and _LOGS.match(one.text):
-                found[-1] = replace(found[-1], logs=True)
+            if found and found[-1].opens and not found[-1].logs and _LOGS.match(one.text):
+                found[-1] = replace(found[-1], logs=_log_message(one))
             continue
         level, whole = level_of(one.text, levels), _cut_annotation(plain(one))
         if one.length == 1 or (not one.verbatim and (_ANNOTATION.match(whole) or len(whole) <= _LONGEST_STATEMENT)):
@@ -178,7 +179,7 @@ def compact(
                 continue
         labels = _LABEL.match(one.text) or (following and _LABEL.match(following.text))
         is_emptied = not has_body and one.opens and (one.logs or FLOW.match(one.text)) and not labels
-        compact.append(replace(one, text=f"{one.text} … logs" if one.logs else f"{one.text} …") if is_emptied else one)
+        compact.append(replace(one, text=f"{one.text} … {one.logs}".rstrip()) if is_emptied else one)
     return compact
 
 
@@ -186,6 +187,15 @@ def is_whole(lines: Sequence[str]) -> bool:
     """Whether no bracketed block continues after them."""
     last = next((line for line in reversed(lines) if line.strip()), "")
     return bool(_NOTHING.fullmatch(last)) or not any(line.rstrip().endswith("{") for line in lines)
+
+
+def _log_message(one: JoinedLines) -> str:
+    """A branch that only writes a log says what it writes: readers look for the place of a message."""
+    found = _QUOTED.search(one.masked)
+    if found is None:
+        return "logs"
+    message = " ".join(one.text[found.start() : found.end()].split())
+    return f"logs {message if len(message) <= _LONGEST_MESSAGE else f'{message[:_LONGEST_MESSAGE].rstrip()}…'}"
 
 
 def opens(text: str) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
 
 LARGEST_READ = 64 << 20
 LARGEST_HEADER = 1 << 20  # where an image states its size
+MOST_PLACES = 3  # other files that define a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,17 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
     fitting = [one for one in known if one.name == wanted or f".{one.qualified}".endswith(f".{wanted}")]
     if fitting:
         return named_target(path, [one for one in fitting if one.qualified == fitting[0].qualified])
+    raise NotFoundError(f"{path} defines no {target.symbol}", hint=_hint(view, wanted, known), path=path)
+
+
+def _hint(view: View, wanted: str, known: Sequence[Symbol]) -> str:
+    """Where else the name is defined, or a similar name of the file."""
+    places = view.store.catalog.places(view.root.id)
+    found = [(places.get(one.doc), one.symbol.start_line) for one in view.store.catalog.symbols(name=wanted)]
+    if elsewhere := sorted({f"{path}:{line}" for path, line in found if path is not None and view.is_stored(path)}):
+        return f"{wanted} is defined in {', '.join(elsewhere[:MOST_PLACES])}."
     near = get_close_matches(wanted, [one.qualified for one in known] + [one.name for one in known], 3)
-    hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
-    raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)
+    return f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
 
 
 def named_target(path: str, symbols: Iterable[Symbol]) -> Target:

@@ -318,7 +318,7 @@ def test_only_calls_on_a_logger_are_logging(statement: str, *, is_left_out: bool
 
 def test_a_branch_that_only_logs_is_marked() -> None:
     text = "try:\n    go()\nexcept OSError:\n    logger.exception('no')\nstop()"
-    assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: … logs", "5 0 stop()"]
+    assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: … logs 'no'", "5 0 stop()"]
 
 
 TRIED = """\
@@ -408,6 +408,11 @@ def test_strings_stay_as_they_are() -> None:
     assert """call("a  b;", '{ ')""" in shown
 
 
+def test_the_message_of_a_branch_that_only_logs_is_shown_and_a_long_one_is_cut() -> None:
+    text = f"if paused:\n    logger.debug('Skipping %s: {'x' * 80}', name)\n    logger.info('again')\nstop()"
+    assert every_statement(text)[0] == f"1 0 if paused: … logs 'Skipping %s: {'x' * 46}…"
+
+
 def test_a_branch_with_nothing_but_a_comment_does_not_log() -> None:
     text = "try:\n    go()\nexcept OSError:\n    # cannot happen\nstop()"
     assert "3 0 except OSError: …" in every_statement(text)
@@ -415,7 +420,7 @@ def test_a_branch_with_nothing_but_a_comment_does_not_log() -> None:
 
 def test_a_branch_whose_logging_is_left_out_is_marked_and_a_label_is_not() -> None:
     shown = [one.text for one in statements(code("\n".join(JAVA), "java"), 1)]
-    assert shown[7:12] == ["if (id > 0) … logs", "else … logs", "switch (id)", "case 1:", "case 2: run()"]
+    assert shown[7:12] == ['if (id > 0) … logs "positive"', 'else … logs "negative"', "switch (id)", "case 1:", "case 2: run()"]
 
 
 def test_the_long_strings_of_a_long_annotation_are_cut() -> None:
@@ -456,7 +461,7 @@ def test_names_that_are_taken_from_an_object_over_several_lines_are_one_statemen
 
 def test_a_function_that_only_logs_is_marked() -> None:
     text = "  onError(name: string) {\n    console.error(`${name} failed`);\n  }\n\n  onExit() {\n    stop();\n  }\n"
-    assert shown(text, "typescript") == ["onError(name: string) … logs", "onExit(): stop()"]
+    assert shown(text, "typescript") == ["onError(name: string) … logs `${name} failed`", "onExit(): stop()"]
 
 
 def test_an_operator_that_begins_comments_elsewhere_is_code() -> None:
@@ -536,7 +541,7 @@ SOURCES = [path for path in sorted(DEMO.rglob("*")) if path.is_file() and has_st
 def test_nothing_but_comments_and_logging_is_lost(path: Path) -> None:
     lines = code(path.read_text(), language_of(path.name))
     kept = "".join(one.text for one in join_lines(lines, 1) if not is_left_out(one.text))
-    shown = "".join(one.text.removesuffix(" … logs").removesuffix(" …") for one in statements(lines, 1))
+    shown = "".join(re.sub(r" …(?: logs.*)?$", "", one.text) for one in statements(lines, 1))
     assert letters(shown) == letters(kept)
 
 

@@ -260,3 +260,7 @@ def test_a_name_with_several_definitions_is_called_ambiguous(read: Callable[...,
     assert "twice is ambiguous: 2 definitions have this name" in reply.text
     assert "one.py:1" in reply.text
     assert "two.py:1" in reply.text
+
+
+def test_a_symbol_that_is_not_in_the_named_file_is_named_with_its_own(read: Callable[..., Reply]) -> None:
+    assert "everything_else is defined in other.py:1." in read("code.py::everything_else").text
