@@ -420,7 +420,8 @@ def test_a_branch_with_nothing_but_a_comment_does_not_log() -> None:
 
 def test_a_branch_whose_logging_is_left_out_is_marked_and_a_label_is_not() -> None:
     shown = [one.text for one in statements(code("\n".join(JAVA), "java"), 1)]
-    assert shown[7:12] == ['if (id > 0) … logs "positive"', 'else … logs "negative"', "switch (id)", "case 1:", "case 2: run()"]
+    assert shown[7:9] == ['if (id > 0) … logs "positive"', 'else … logs "negative"']
+    assert shown[9:12] == ["switch (id)", "case 1:", "case 2: run()"]
 
 
 def test_the_long_strings_of_a_long_annotation_are_cut() -> None:
