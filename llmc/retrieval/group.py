@@ -191,13 +191,14 @@ def _view_files(view: View, scope: Scope, own: list[Candidate], asked: QueryFeat
     chunks = view.store.catalog.chunks_of({file.doc for file in own if file.doc})
     code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
     names = compound_names(code, layout_of(scope.places).uses)
-    view.store.expect(names={*asked.symbols, *(name for of_doc in names.values() for name in of_doc)})
+    view.store.expect(names={*asked.symbols, *asked.described, *(name for of_doc in names.values() for name in of_doc)})
     return ViewFiles(view, scope, own, chunks, names)
 
 
 def _definitions(catalog: CatalogReader, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:
     found: dict[int, list[Symbol]] = {}
-    for name in asked.symbols:
+    known = catalog.defining_each(asked.described) if asked.described else {}
+    for name in (*asked.symbols, *(name for name, of_name in known.items() if not docs.isdisjoint(of_name))):
         for definition in catalog.symbols(name=name, docs=docs):
             found.setdefault(definition.doc, []).append(definition.symbol)
     return found

@@ -43,7 +43,7 @@ def file_hits(candidate: Candidate, asked: QueryFeatures, most: int, quoted: tup
 
 
 def _hit(candidate: Candidate, asked: QueryFeatures, ordinal: int, score: float) -> Hit:
-    chunk = candidate.chunks[ordinal]
+    chunk = _described(candidate, asked, candidate.chunks[ordinal])
     text = passage(candidate.text or (), chunk)
     return Hit(
         start_line=chunk.start_line,
@@ -56,6 +56,17 @@ def _hit(candidate: Candidate, asked: QueryFeatures, ordinal: int, score: float)
         tell=partial(_telling_lines, text, chunk, asked),
         locate=partial(_extent, candidate, chunk),
     )
+
+
+def _described(candidate: Candidate, asked: QueryFeatures, chunk: ChunkPlace) -> ChunkPlace:
+    """The part of a chunk that defines what a short query describes: a chunk of several functions has the name of
+    another."""
+    if not asked.described or candidate.moved:
+        return chunk
+    for one in candidate.defines:
+        if chunk.start_line <= one.start_line <= one.end_line <= chunk.end_line:
+            return chunk._replace(start_line=one.start_line, end_line=one.end_line, name=one.qualified, kind=one.kind)
+    return chunk
 
 
 def _extent(candidate: Candidate, chunk: ChunkPlace) -> tuple[int, int] | None:

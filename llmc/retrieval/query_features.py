@@ -10,7 +10,7 @@ from llmc.retrieval.clauses import exact_names, joined, short_forms, terms
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["QueryFeatures"]
 
@@ -43,6 +43,11 @@ _TESTS_NAMED = re.compile(
     r"|\btest_\w+|\bTest[A-Z]\w+|\b\w*[a-z]Tests?\b"
 )
 
+# Of a definition that two words describe. 498 functions of 21 repositories, described as `where is the response
+# created`: mean reciprocal rank of their files .694 without it, .775 at 2, .799 at 3, .818 at 4. The judged sets have
+# no such short questions.
+DESCRIBED = 4.0
+PAIR = 2
 _VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
 
 
@@ -50,14 +55,16 @@ _VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
 class QueryFeatures:
     """`terms` are what documents are searched for, a compound by its parts; `forms` are what code makes of them.
 
-    `symbols` are written as names, and looked up in the symbol table; `names` are all that a definition may be called,
-    each with a weight; `roles` are the kinds of files that are asked for, `hinted` those that are only hinted at;
-    `weights` say how rare each term is in the roots that are searched; `has_version` that the query names one.
+    `symbols` are written as names, and looked up in the symbol table, as are those `described` by a short query;
+    `names` are all that a definition may be called, each with a weight; `roles` are the kinds of files that are asked
+    for, `hinted` those that are only hinted at; `weights` say how rare each term is in the roots that are searched;
+    `has_version` that the query names one.
     """
 
     query: Query
     terms: tuple[str, ...]
     symbols: tuple[str, ...]
+    described: tuple[str, ...]
     forms: frozenset[str]
     names: dict[str, float]
     roles: frozenset[str]
@@ -74,6 +81,7 @@ class QueryFeatures:
             query=query,
             terms=tuple(dict.fromkeys(term for word in query.telling for term in word.parts or (word.term,))),
             symbols=(query.words[-1].text,) if query.route is QueryRoute.SYMBOL else exact_names(query),
+            described=tuple(dict.fromkeys(described(query))),
             forms=frozenset((*said, *joined(query), *short_forms(query))),
             names=names(query),
             roles=wanted,
@@ -88,7 +96,32 @@ def names(query: Query) -> dict[str, float]:
         return {spelled(query.words[-1].text): 1.0}
     found = {spelled(word.text): 0.2 for word in query.telling}
     found |= dict.fromkeys(joined(query), 0.7)
+    found |= {spelled(name): DESCRIBED for name in described(query)}
     return found | {spelled(name): 1.0 for name in exact_names(query)}
+
+
+def described(query: Query) -> Iterator[str]:
+    """What a function may be called that two words describe: `where are passwords hashed` → hashpassword. A longer
+    query has too many pairs, of which some are names by chance."""
+    if len(query.telling) == PAIR:
+        first, second = (uninflected(word.text) for word in query.telling)
+        yield from (name for a in first for b in second for name in (a + b, f"{a}_{b}", b + a, f"{b}_{a}"))
+
+
+def uninflected(word: str) -> set[str]:
+    """The word, and without its ending: hashed, hash; estimated, estimate; running, run."""
+    word = word.lower()
+    found = {word}
+    for ending, others in _ENDINGS:
+        if word.endswith(ending) and len(word) >= len(ending) + _SHORTEST_STEM:
+            bare = word[: -len(ending)]
+            found |= {bare + other for other in others}
+            found |= {bare[:-1]} if bare[-1] == bare[-2] else set()
+    return found
+
+
+_ENDINGS = (("s", ("",)), ("es", ("",)), ("ies", ("y",)), ("ed", ("", "e")), ("ing", ("", "e")))
+_SHORTEST_STEM = 3
 
 
 def spelled(name: str) -> str:
