@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import Dialect, shared_folders
-from llmc.graph.entities import Edge, EntityKind, GraphNode, Implementing, Precision, Site
+from llmc.graph.entities import MOST_DOCS, Edge, EntityKind, GraphNode, Implementing, Precision, Site
 from llmc.graph.events import Events
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.implementations import overridden
@@ -25,7 +25,7 @@ from llmc.store.keywords.trigrams import trigrams
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmc.base.model import Reference
     from llmc.graph.entities import Resolution
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Edges", "Graph"]
 
-# Documents whose references are checked for one name; the nearest come first.
-MOST_DOCS = 6_000
 # Documents that define a method. If every method of an interface is more common, its implementations are not listed.
 MOST_DEFINING = 1_500
 # A name that more documents define than this is too common for guesses by name.
@@ -51,19 +49,26 @@ SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
 @dataclass(slots=True)
 class Edges:
     """`guesses` are edges by name. `unlisted` maps sites whose guesses were not requested to the name used there.
-    `elsewhere` are calls of the name that seem to mean another definition. `complete` is False if a limit was reached.
-    """
+    `elsewhere` are calls of the name that seem to mean another definition. `unread` is the number of documents that may
+    contain the name and were not read because a limit was reached."""
 
     edges: list[Edge] = field(default_factory=list)
     guesses: list[Edge] = field(default_factory=list)
     unlisted: dict[Site, str] = field(default_factory=dict)
     elsewhere: list[Edge] = field(default_factory=list)
-    complete: bool = True
+    unread: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return not self.unread
 
 
 class Graph:
-    def __init__(self, project: Project) -> None:
+    """`check` is called before each document that is searched for uses; it may raise to end the query."""
+
+    def __init__(self, project: Project, check: Callable[[], None] = lambda: None) -> None:
         self.project = project
+        self.check = check
         self.resolver = Resolver(project)
         self.events = Events(project, self.resolver)
 
@@ -228,35 +233,36 @@ class Graph:
 
     # --- what uses a definition
 
-    def incoming(self, node: GraphNode, kinds: frozenset[str] = USES) -> Edges:
+    def incoming(self, node: GraphNode, kinds: frozenset[str] = USES, most: int = MOST_DOCS) -> Edges:
         """The uses of a definition anywhere in the root, by path and line. A call of a type is a use of its
-        constructor."""
+        constructor. If more than `most` documents may contain the name, the nearest of them are read."""
         found = Edges()
         facts = self.project.facts(node.doc)
         if facts is None:
             return found
-        using = self._uses_of(node, node, kinds, found)
+        using = self._uses_of(node, node, kinds, found, most)
         if "call" in kinds:
             found.edges += self._kept_events(self.events.incoming(node, using), found.edges)
         owner = node.qualified.rpartition(".")[0]
         constructors = {*self.resolver.dialect(facts).constructors, owner.rpartition(".")[2]}
         if facts.kind(owner) in TYPE_KINDS and node.name in constructors:
-            self._uses_of(facts.node(owner), node, kinds & {"call"}, found)
+            self._uses_of(facts.node(owner), node, kinds & {"call"}, found, most)
         found.edges = _by_place(self.project, found.edges)
         # "No callers" is only true if every call of the name certainly means something else.
         guesses = found.guesses or ([] if found.edges else found.elsewhere)
         found.guesses = _by_place(self.project, guesses)
         return found
 
-    def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> list[int]:
+    def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges, most: int) -> list[int]:
         """Uses of `target`, as edges to `node`, and the documents that mention it."""
         origin = self.project.facts(target.doc)
         if origin is None:
             return []
-        uses = self.project.catalog.references_named(target.name, self._holding(target.name, origin, found))
-        renamed = self._renamed(target, origin, found)
+        uses = self.project.catalog.references_named(target.name, self._holding(target.name, origin, found, most))
+        renamed = self._renamed(target, origin, found, most)
         self.project.load({*uses, *renamed})
         for doc in dict.fromkeys([*uses, *renamed]):
+            self.check()
             facts = self.project.facts(doc)
             if facts is None or family(facts) != family(origin):
                 continue
@@ -268,7 +274,7 @@ class Graph:
                     self._match(facts, reference, target, node, found)
         return [*uses, *renamed]
 
-    def _renamed(self, target: GraphNode, origin: Facts, found: Edges) -> dict[int, list[str]]:
+    def _renamed(self, target: GraphNode, origin: Facts, found: Edges, most: int) -> dict[int, list[str]]:
         """document → local names, for files that export a definition under another name: `export default Foo`."""
         links = [link for several in origin.links.exports.values() for link in several]
         names = {link.name for link in links if link.value == f"#{target.name}"} - {target.name}
@@ -276,7 +282,7 @@ class Graph:
         locals_: dict[int, list[str]] = {}
         for name in names:
             written = _module_word(origin.path) if name in ("default", "=") else name
-            for doc in self._holding(written, origin, found):
+            for doc in self._holding(written, origin, found, most):
                 facts = self.project.facts(doc)
                 for link in [one for several in facts.links.imports.values() for one in several] if facts else ():
                     if (
@@ -289,17 +295,19 @@ class Graph:
 
     def mentions(self, name: str) -> int:
         """The number of documents that may contain a name."""
-        wanted = trigrams(name)
-        return len(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else len(self.project.places)
+        return self.project.once(("mentions", name), lambda: len(self._candidates(name)))
 
-    def _holding(self, name: str, origin: Facts, found: Edges) -> list[int]:
-        """The documents that may contain a name, from the trigram index; the nearest if there are too many."""
+    def _candidates(self, name: str) -> list[int]:
         wanted = trigrams(name)
         places = self.project.places
-        docs = places.keep(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else list(places)
-        if len(docs) > MOST_DOCS:
-            found.complete = False
-            docs = sorted(docs, key=lambda doc: -shared_folders(origin.path, places[doc]))[:MOST_DOCS]
+        return places.keep(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else list(places)
+
+    def _holding(self, name: str, origin: Facts, found: Edges, most: int) -> list[int]:
+        """The documents that may contain a name, from the trigram index; the nearest if there are more than `most`."""
+        docs = self._candidates(name)
+        if len(docs) > most:
+            found.unread += len(docs) - most
+            docs = sorted(docs, key=lambda doc: -shared_folders(origin.path, self.project.places[doc]))[:most]
         return docs
 
     def _aliases(self, facts: Facts, name: str, references: tuple[Reference, ...]) -> set[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 __all__ = [
     "EXTERNAL",
+    "MOST_DOCS",
     "UNRESOLVED",
     "Edge",
     "Entity",
@@ -20,6 +21,9 @@ __all__ = [
     "Resolution",
     "Site",
 ]
+
+# Documents whose references are checked for one name; the nearest come first.
+MOST_DOCS = 6_000
 
 
 class Precision(IntEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import shared_folders
-from llmc.graph.entities import Entity, EntityKind, GraphNode, Implementing, Precision
+from llmc.graph.entities import MOST_DOCS, Entity, EntityKind, GraphNode, Implementing, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -230,12 +230,13 @@ def _folded(graph: Graph, types: Iterable[GraphNode], owner: GraphNode) -> list[
     return [GraphNode(owner.doc, one.qualified) for one in same]
 
 
-def calls_of_bases(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]:
+def calls_of_bases(graph: Graph, node: GraphNode, most: int = MOST_DOCS) -> dict[GraphNode, list[Edge]]:
     """Callers of the members that this one overrides or implements: through a base, an interface or a trait object
-    they may run it. These edges are at most likely, and each names the member that is called."""
+    they may run it. These edges are at most likely, and each names the member that is called. At most `most` documents
+    are read for each member."""
     found: dict[GraphNode, list[Edge]] = {}
     for base in overridden(graph, node)[:MOST_BASES]:
-        edges = graph.incoming(base, frozenset({"call"})).edges
+        edges = graph.incoming(base, frozenset({"call"}), most).edges
         found[base] = [
             replace(edge, target=node, precision=max(edge.precision, Precision.LIKELY), through=base.qualified)
             for edge in edges

@@ -20,10 +20,12 @@ from llmc.store.keywords.trigrams import trigrams
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmc.graph.edges import Graph
     from llmc.graph.entities import GraphNode, Implementing
 
-__all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
+__all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "test_limits", "tests_of"]
 
 MOST_NODES = 300
 MOST_STEPS = 4_000
@@ -48,44 +50,79 @@ class Tests:
     tests: list[TestReach] = field(default_factory=list)
     by_name: list[TestReach] = field(default_factory=list)  # tests that call something of this name on a value
     mocks: list[tuple[int, int]] = field(default_factory=list)  # (document, line) where it is replaced
-    complete: bool = True
+    between: dict[GraphNode, tuple[GraphNode, ...]] = field(default_factory=dict)  # the chain from each to the target
+    followed: set[GraphNode] = field(default_factory=set)  # those of them whose callers were looked for
+    unread: int = 0  # files that may use the definition and were not read
 
 
-def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests:
+def test_limits(several: Sequence[Tests]) -> str:
+    """What was left out for some definitions because a limit was reached; empty if nothing was."""
+    unread = max((one.unread for one in several), default=0)
+    followed, callers = sum(len(one.followed) for one in several), sum(len(one.between) for one in several)
+    files = f"files that mention the name and were not read: {unread}" if unread else ""
+    return "; ".join(filter(None, (files, f"followed {followed} of {callers} callers" if followed < callers else "")))
+
+
+def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool, documents: int) -> Tests:
     """Breadth first through callers, so each test has its shortest chain. For a type, tests of its methods are
-    included. `mocks` reads test files to find replacements."""
-    found = Tests()
-    chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: (), **{one: (one,) for one in _methods(graph, node)}}
-    waiting = deque(chains)
-    seen_tests: set[GraphNode] = set()
-    while waiting:
-        current = waiting.popleft()
-        edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS)
-        found.complete = found.complete and edges.complete
-        users = edges.edges
-        if current == node or not users:  # a definition without direct callers is called through a base
-            users = [*users, *(edge for several in calls_of_bases(graph, current).values() for edge in several)]
-        for edge in users:
-            facts = graph.project.facts(edge.source.doc)
-            if facts is None:
-                continue
-            if is_test(facts, edge.source.qualified) and (case := _case(graph, edge.source)) is not None:
-                if case not in seen_tests:
-                    seen_tests.add(case)
-                    found.tests.append(TestReach(case, edge.site.line, chains[current]))
-                continue
-            if edge.source not in chains and edge.source.qualified and len(chains[current]) + 1 < depth:
-                if len(chains) >= MOST_NODES:
-                    found.complete = False
-                    continue
-                chains[edge.source] = (edge.source, *chains[current])
-                waiting.append(edge.source)
-        if current == node:
-            named = ((_case(graph, edge.source), edge.site.line) for edge in edges.guesses)
-            found.by_name = [TestReach(case, line, ()) for case, line in named if case is not None]
-    found.by_name = [one for one in found.by_name if one.test not in seen_tests]
+    included. `mocks` reads test files to find replacements. At most `documents` documents are read for the uses of the
+    definition itself, the nearest ones, and as many in total for the uses of its callers, which leaves out callers with
+    very common names."""
+    found = Tests(between={one: (one,) for one in _methods(graph, node)})
+    level, left = [node], documents  # the definitions at one distance, and the documents that may still be read
+    while level:
+        following = list(found.between) if level == [node] else []
+        for current in level:
+            edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS, documents)
+            users = edges.edges
+            if current == node or not users:  # a definition without direct callers is called through a base
+                bases = calls_of_bases(graph, current, documents)
+                users = [*users, *(edge for several in bases.values() for edge in several)]
+            if current == node:
+                found.unread = edges.unread
+                named = ((_case(graph, edge.source), edge.site.line) for edge in edges.guesses)
+                found.by_name = [TestReach(case, line, ()) for case, line in named if case is not None]
+            following += _add_users(graph, found, node, current, users, depth)
+        level, left = _affordable(graph, following[: MOST_NODES - len(found.followed)], left)
+        found.followed.update(level)
+    seen = {one.test for one in found.tests}
+    found.by_name = [one for one in found.by_name if one.test not in seen]
     found.mocks = _mocks(graph, node) if mocks else []
     return found
+
+
+def _add_users(  # noqa: PLR0917 - the state of one step
+    graph: Graph, found: Tests, node: GraphNode, current: GraphNode, users: list[Edge], depth: int
+) -> list[GraphNode]:
+    """Adds the tests among the users of a definition to `found`; returns its new callers."""
+    chain = found.between.get(current, ())
+    seen = {one.test for one in found.tests}
+    callers = []
+    for edge in users:
+        facts = graph.project.facts(edge.source.doc)
+        if facts is None:
+            continue
+        if is_test(facts, edge.source.qualified) and (case := _case(graph, edge.source)) is not None:
+            if case not in seen:
+                seen.add(case)
+                found.tests.append(TestReach(case, edge.site.line, chain))
+            continue
+        is_new = edge.source != node and edge.source not in found.between
+        if is_new and edge.source.qualified and len(chain) + 1 < depth:
+            found.between[edge.source] = (edge.source, *chain)
+            callers.append(edge.source)
+    return callers
+
+
+def _affordable(graph: Graph, nodes: list[GraphNode], documents: int) -> tuple[list[GraphNode], int]:
+    """The definitions whose uses can be looked for by reading `documents` documents in total, and how many are left.
+    Those with a rare name come first; the order of the result is that of `nodes`."""
+    kept: set[GraphNode] = set()
+    for node in sorted(nodes, key=lambda one: graph.mentions(one.name)):
+        if (mentions := graph.mentions(node.name)) <= documents:
+            documents -= mentions
+            kept.add(node)
+    return [node for node in nodes if node in kept], documents
 
 
 def _methods(graph: Graph, node: GraphNode) -> list[GraphNode]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from research_world import World, opened
 
 from llmc.answers.research.question import understand
+from llmc.answers.research.result import Result, RoleOutcome
+from llmc.answers.research.runtime import Stop
 from llmc.envelope.tokens import count
+from llmc.graph.edges import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from llmc.graph.facts import Facts
 
 FILES = {
     "shop/base.py": '''
@@ -397,6 +402,51 @@ def test_tests_that_reach_a_function_are_named(world: World) -> None:
     text = ask(world, "Which tests cover total_price?")
     assert "tests/test_prices.py:4 test_an_empty_basket_costs_nothing" in text
     assert "confidence high" in text
+
+
+def test_tests_behind_a_very_common_name_are_left_out_and_the_answer_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = {f"shop/job_{at}.py": f"class Job{at}:\n    def pay(self): ...\n" for at in range(20)}
+    indirect = {"tests/test_pay.py": "from shop.checkout import pay\n\n\ndef test_pay():\n    pay([])\n"}
+    monkeypatch.setattr("llmc.answers.research.finders.tests.MOST_DOCUMENTS", 10)
+    tree = write_files(tmp_path / "tree", {**FILES, **crowd, **indirect})
+    with opened(tmp_path / "home", tree) as world:
+        text = ask(world, "Which tests cover total_price?")
+    assert "tests/test_prices.py:4 test_an_empty_basket_costs_nothing" in text
+    assert "Not complete: followed 1 of 2 callers." in text
+
+
+def test_a_step_that_runs_out_of_time_leaves_the_answer_to_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmc.answers.research.roles.locator.FINDER_SHARE", 0.0)
+    text = ask(world, "Which tests cover total_price?")
+    assert "total_price at shop/prices.py:1: The sum of all prices." in text
+    assert "The step for tests" in text
+    assert "reached its time limit" in text
+    assert "confidence low" in text
+
+
+def test_a_query_of_the_code_graph_ends_at_the_time_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[Stop] = []
+    documents: set[int] = set()
+    part, match = Stop.part, Graph._match
+
+    def limited(stop: Stop, share: float) -> Stop:
+        parts.append(part(stop, share))
+        return parts[-1]
+
+    def matched(graph: Graph, facts: Facts, *args: Any) -> None:
+        documents.add(facts.doc)
+        parts[-1].at = 0.0  # the time limit passes while the first document is searched
+        match(graph, facts, *args)
+
+    monkeypatch.setattr(Stop, "part", limited)
+    monkeypatch.setattr(Graph, "_match", matched)
+    monkeypatch.setattr("llmc.answers.research.roles.locator.located", lambda *_: RoleOutcome(Result("the rest")))
+    assert "reached its time limit" in ask(world, "What breaks if I change total_price?")
+    assert len(documents) == 1
 
 
 def test_a_default_is_the_literal_of_the_code(world: World) -> None:

@@ -130,6 +130,7 @@ def test_a_deadline_that_has_passed_gives_a_report_and_no_hang(world: World, mon
     assert report["locator"]["status"] == "timeout"
     assert report["progress"]["timeouts"] == ["locator"]
     assert "ran out of time" in report["synthesis"]["value"]["notes"]
+    assert report["synthesis"]["value"]["summary"].startswith("No answer within the time limit: the search ran out of")
 
 
 def test_a_cancelled_call_ends_with_canceled_roles(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,5 +337,44 @@ def test_tests_of_a_class_are_those_of_its_methods_and_calls_by_name_are_marked(
         assert [one["name"] for one in named.data["by_name"]] == ["test_weigh"]
 
 
+def common_name_tree() -> dict[str, str]:
+    """`price` is called by `quote`, and by `run`, a name that many files have."""
+    crowd = {f"shop/job_{at}.py": f"class Job{at}:\n    def run(self): ...\n" for at in range(20)}
+    return {
+        **crowd,
+        "shop/price.py": "def price(item): ...\n",
+        "shop/quote.py": "from shop.price import price\n\n\ndef quote(item):\n    return price(item)\n",
+        "shop/main.py": "from shop.price import price\n\n\ndef run(item):\n    return price(item)\n",
+        "tests/test_price.py": "from shop.price import price\n\n\ndef test_price():\n    price(1)\n",
+        "tests/test_quote.py": "from shop.quote import quote\n\n\ndef test_quote():\n    quote(1)\n",
+        "tests/test_main.py": "from shop.main import run\n\n\ndef test_run():\n    run(1)\n",
+    }
+
+
+def test_tests_leaves_out_callers_with_very_common_names_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with graph_world(tmp_path, common_name_tree()) as world:
+        assert {one["name"] for one in world.ask("tests", name="price").data["tests"]} == {
+            "test_price",
+            "test_quote",
+            "test_run",
+        }
+        monkeypatch.setattr("llmc.tools.tests.MOST_DOCUMENTS", 10)
+        world.write({"shop/empty.py": ""})  # a new generation, so that nothing is answered from a cache
+        limited = world.ask("tests", name="price")
+        assert {one["name"] for one in limited.data["tests"]} == {"test_price", "test_quote"}
+        assert "followed 1 of 2 callers" in limited.text
+
+
+def test_tests_of_a_very_common_name_reads_the_nearest_files_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmc.tools.tests.MOST_DOCUMENTS", 10)
+    with graph_world(tmp_path, common_name_tree()) as world:
+        text = world.text("tests", name="shop/main.py:run")
+        assert "files that mention the name and were not read: 12" in text
+
+
 def test_names_are_found_in_another_case(world: GraphWorld) -> None:
     assert "Courier.deliver" in world.text("calls", name="courier.DELIVER", depth=1)

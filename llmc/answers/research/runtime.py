@@ -58,6 +58,10 @@ class Stop:
     def left(self) -> float:
         return self.at - time.monotonic()
 
+    def part(self, share: float) -> Stop:
+        """A stop after this share of the time that is left."""
+        return Stop(self.at - (1 - share) * max(0.0, self.left), lambda: self.cancelled)
+
     def check(self) -> None:
         """Raise if the task must end. Call this before each step."""
         if self.left <= 0:

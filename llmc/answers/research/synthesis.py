@@ -46,7 +46,7 @@ def synthesize(
     )
     references = interleave([values[key].references for key in order])
     if not references:
-        summary = locator.summary if locator else "The roots could not be searched; see the notes."
+        summary = locator.summary if locator else unanswered(results)
         return Result(summary, (), locator.key_findings if locator else (), Confidence.LOW, notes or None)
     answered = locator is not None and is_answer(places.get("locator", ()))
     return Result(
@@ -56,6 +56,17 @@ def synthesize(
         key_findings=tuple(text for key in findings_order(order) for text in values[key].key_findings)[:MOST_FINDINGS],
         confidence=(values[order[0]] if leading is EXAMPLES_LEAD else locator or values[order[0]]).confidence,
         notes=notes or None,
+    )
+
+
+def unanswered(results: Mapping[str, TaskResult]) -> str:
+    """The summary if no role found anything because the locator did not end normally."""
+    failed = results.get("locator")
+    if failed is None or failed.status is not ResultStatus.TIMEOUT:
+        return "The roots could not be searched; see the notes."
+    return (
+        f"No answer within the time limit: the search ran out of time after {failed.elapsed_ms / 1000:.1f} s. Name the "
+        "folder or the definition that the question is about."
     )
 
 

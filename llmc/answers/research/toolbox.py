@@ -8,6 +8,7 @@ carry no information.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from llmc.base.languages import role_of
 from llmc.base.references import parse_reference
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
+from llmc.graph.edges import Graph
 from llmc.graph.lookup import JOINTS, find_targets
 from llmc.graph.testing import is_test
 from llmc.retrieval.grep.grep import GrepRequest, grep, role_rank
@@ -56,7 +58,7 @@ GREP_SECONDS = 3.0
 def names_file(text: str, path: str) -> bool:
     name = path.rpartition("/")[2]
     spelt = [path, name] if not name.isalnum() else [path] if "/" in path else []
-    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w-]|\.\w)", text) for one in spelt)
+    return any(one in text and re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w-]|\.\w)", text) for one in spelt)
 
 
 class RoleToolbox:
@@ -83,8 +85,21 @@ class RoleToolbox:
         self.calls: list[str] = []
         self.unread = 0  # files that may match a pattern and were not looked into
 
+    @contextmanager
+    def part_of_time(self, share: float) -> Iterator[None]:
+        """Limit the calls inside to a share of the time that is left."""
+        whole = self.stop
+        self.stop = whole.part(share)
+        try:
+            yield
+        finally:
+            self.stop = whole
+
+    def _check(self) -> None:
+        self.stop.check()  # `self.stop` changes in `part_of_time`
+
     def _authorize(self, tool: str) -> None:
-        self.stop.check()
+        self._check()
         if tool not in self.allowed:
             raise ToolDeniedError(
                 f"the role {self.role} may not use {tool}", hint=f"Allowed: {', '.join(sorted(self.allowed))}."
@@ -159,8 +174,13 @@ class RoleToolbox:
                 lookup = find_targets([area.project], name)
             except LlmcError:
                 continue
-            found += [GraphTarget(area, one.graph, one.node) for one in lookup.targets if area.paths.accepts(one.path)]
+            graph = self.graph(area)
+            found += [GraphTarget(area, graph, one.node) for one in lookup.targets if area.paths.accepts(one.path)]
         return found
+
+    def graph(self, area: Area) -> Graph:
+        """The code graph of an area; its queries end when the task must."""
+        return Graph(area.project, self._check)
 
     def symbol_around(self, area: Area, path: str, line: int) -> Symbol | None:
         """The innermost definition around a line."""

@@ -12,7 +12,7 @@ from llmc.base import words
 from llmc.base.languages import role_of
 from llmc.envelope.phrases import plural
 from llmc.graph.lookup import JOINTS
-from llmc.graph.reach import tests_of
+from llmc.graph.reach import test_limits, tests_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import Area, RoleToolbox
     from llmc.base.model import Symbol
+    from llmc.graph.reach import Tests
 
 __all__ = ["tests_for"]
 
 # Maximum length of call chains; a test five calls away says little about a function.
 DEPTH = 2
+# Documents read for the uses of all targets, and again for those of their callers: 0.5 to 2 ms each.
+MOST_DOCUMENTS = 600
 MOST_TESTS = 16
 MOST_MATCHES = 400
 CASES = frozenset({"function", "method", "test", "class"})
@@ -35,8 +38,10 @@ def tests_for(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     name, targets = targets_of(brief, toolbox)
     direct: dict[tuple[str, str, int], ResultPlace] = {}
     through = 0
+    reached: list[Tests] = []
     for target in targets:
-        found = tests_of(target.graph, target.node, DEPTH, mocks=False)
+        found = tests_of(target.graph, target.node, DEPTH, mocks=False, documents=MOST_DOCUMENTS // len(targets))
+        reached.append(found)
         through += sum(bool(test.chain) for test in found.tests)
         for test in (one for one in found.tests if not one.chain):
             case = type(target)(target.area, target.graph, test.test)
@@ -51,6 +56,7 @@ def tests_for(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     files = Counter(place.path for place in places)
     notes = [f"{len(places) - len(shown)} more tests mention it." if len(places) > len(shown) else ""]
     notes += [f"{plural(through, 'test')} reach it through other functions." if through else ""]
+    notes += [f"Not complete: {limits}." if (limits := test_limits(reached)) else ""]
     listed = joined([place.name or place.path for place in shown], 3)
     spread = joined([f"{path} ({count})" for path, count in files.most_common()], 4)
     summary = f"{name} is covered by {plural(len(places), 'test')}, among them {listed}; by file: {spread}."

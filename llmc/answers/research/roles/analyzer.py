@@ -15,7 +15,6 @@ from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOu
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base import words
 from llmc.base.text import indent_of
-from llmc.graph.edges import Graph
 from llmc.graph.entities import GraphNode
 from llmc.graph.trees import callees as graph_callees
 from llmc.graph.trees import callers as graph_callers
@@ -114,7 +113,7 @@ def analyze(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator
     yield ResultPlace(
         target.root, target.path, named, symbol.end_line, symbol.qualified, symbol.kind, "definition", says, rows
     )
-    graph = Graph(area.project)
+    graph = toolbox.graph(area)
     node = GraphTarget(area, graph, GraphNode(doc, symbol.qualified))
     if brief.beside >= ENOUGH_EXPLAINED:
         return

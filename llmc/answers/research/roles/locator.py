@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from llmc.answers.research.errors import DeadlineError
 from llmc.answers.research.evidence import TYPES, ScoredUnit, place_of, rank_units, score_places, terms_of
 from llmc.answers.research.finders import find
 from llmc.answers.research.finders.documents import documented
@@ -36,6 +37,8 @@ MOST_DENIED = 5
 MOST_LIKELY, MOST_FIRST = 2, 2
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
+# Share of the remaining time that the finder of one type may take; the rest is for the steps after it.
+FINDER_SHARE = 0.7
 # Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
 # 80 % of the dev questions, without it for 77 %.
 FURTHER = 0.5
@@ -66,14 +69,29 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
 def answered(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     """The first finder of the question's types that finds the requested fact; otherwise the best search results."""
     # Examples are left to the pattern finder, which starts at the places that search ranks first.
+    late: list[str] = []
     for kind in brief.question.types if brief.question.type is not QuestionType.EXAMPLE else ():
-        outcome = find(kind, brief, toolbox)
+        try:
+            with toolbox.part_of_time(FINDER_SHARE):
+                outcome = find(kind, brief, toolbox)
+        except DeadlineError:
+            toolbox.stop.check()  # raises if no time is left for the other steps either
+            late.append(kind)
+            continue
         if outcome is not None:
-            return outcome
-    found = located(brief, toolbox)
+            return with_limit(outcome, late)
+    found = with_limit(located(brief, toolbox), late)
     if found.places and role_of(found.places[0].path) == "doc":  # code comes first, so there is none
         return documented(brief, toolbox) or found
     return found
+
+
+def with_limit(outcome: RoleOutcome, late: Sequence[str]) -> RoleOutcome:
+    """The outcome with a note that names the steps that ran out of time."""
+    if not late:
+        return outcome
+    note = f"The step for {' and '.join(late)} reached its time limit; this is what the other steps found."
+    return replace(outcome, result=with_note(replace(outcome.result, confidence=Confidence.LOW), note))
 
 
 def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
