@@ -20,22 +20,22 @@ TARGET = re.compile(r"(?P<path>\S+?)(?:::(?P<symbol>\S+)|:(?P<line>\d+)(?:-\d+)?
 MOST_TARGETS = 3
 
 
-def run(asked: ToolRequest) -> Envelope:
-    component = asked.text("component")
-    session = session_for(asked, f"how does {component} work" if len(component.split()) == 1 else component)
-    return report_envelope(asked, "analyze_component", run_role(session, "analyzer", targets(asked, component)))
+def run(request: ToolRequest) -> Envelope:
+    component = request.text("component")
+    session = session_for(request, f"how does {component} work" if len(component.split()) == 1 else component)
+    return report_envelope(request, "analyze_component", run_role(session, "analyzer", targets(request, component)))
 
 
-def targets(asked: ToolRequest, component: str) -> list[ResultPlace]:
+def targets(request: ToolRequest, component: str) -> list[ResultPlace]:
     """What a path, path:line or path::symbol means; none for a name or a question, which the locator finds."""
     match = TARGET.fullmatch(component.strip())
     if match is None:
         return []
     try:
-        root_index, path = asked.workspace.locate(match["path"])
+        root_index, path = request.workspace.locate(match["path"])
     except LlmcError:
         return []
-    view = next(view for view in asked.workspace.views() if view.root.id == root_index.root.id)
+    view = next(view for view in request.workspace.views() if view.root.id == root_index.root.id)
     doc = view.store.catalog.doc_of(view.root.id, path)
     known = [one.symbol for one in view.store.catalog.symbols(doc=doc)] if doc is not None else []
     chosen = [one for one in known if is_meant(one, match["symbol"], int(match["line"] or 0))]

@@ -23,25 +23,25 @@ REMEMBERED = 3
 MOST_OUTPUT = 60
 
 
-def run(asked: ToolRequest) -> Envelope:
-    question = asked.text("question").strip()
-    kept, new = required(asked, asked.text("name"))
-    answer = ask(asked, question, () if new else memories(asked, kept, question))
-    record_answer(asked, kept, answer)
-    return answer_envelope(asked, kept, answer, new=new)
+def run(request: ToolRequest) -> Envelope:
+    question = request.text("question").strip()
+    kept, new = required(request, request.text("name"))
+    answer = ask(request, question, () if new else memories(request, kept, question))
+    record_answer(request, kept, answer)
+    return answer_envelope(request, kept, answer, new=new)
 
 
-def memories(asked: ToolRequest, kept: SessionRecord, question: str) -> tuple[str, ...]:
+def memories(request: ToolRequest, kept: SessionRecord, question: str) -> tuple[str, ...]:
     """What the session knows of it already; a question never fails because of that."""
     try:
-        return tuple(one_line(f"{one.of}: {one.text}") for one in remembered_for(asked, kept, question, REMEMBERED))
+        return tuple(one_line(f"{one.of}: {one.text}") for one in remembered_for(request, kept, question, REMEMBERED))
     except LlmcError:
         return ()
 
 
-def answer_envelope(asked: ToolRequest, kept: SessionRecord, answer: Answer, *, new: bool) -> Envelope:
+def answer_envelope(request: ToolRequest, kept: SessionRecord, answer: Answer, *, new: bool) -> Envelope:
     result = answer.result
-    root_indexes = asked.workspace.root_indexes
+    root_indexes = request.workspace.root_indexes
     names = (
         {root_index.root.id: f"{root_index.root.name}:" for root_index in root_indexes} if len(root_indexes) > 1 else {}
     )

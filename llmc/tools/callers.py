@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from llmc.graph.trees import Tree, TreeEdge
 
 
-def run(asked: ToolRequest) -> Envelope:
+def run(request: ToolRequest) -> Envelope:
     """Several names are answered one after the other, each with its own counts."""
-    names = names_in(asked.text("name"))
+    names = names_in(request.text("name"))
     if len(names) == 1:
-        return callers_of(asked, names[0])
+        return callers_of(request, names[0])
     found: dict[str, Envelope] = {}
     missing: dict[str, NotFoundError] = {}
     for name in names:
         try:
-            found[name] = callers_of(asked, name)
+            found[name] = callers_of(request, name)
         except NotFoundError as error:
             missing[name] = error
     if not found:
@@ -64,12 +64,12 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def callers_of(asked: ToolRequest, name: str) -> Envelope:
-    lookup = looked_up(asked, name)
+def callers_of(request: ToolRequest, name: str) -> Envelope:
+    lookup = looked_up(request, name)
     shown, more = limited(lookup)
-    lines = Lines(asked)
+    lines = Lines(request)
     trees = [
-        (one.graph, callers(one.graph, one.node, asked.number("depth", 1), guesses=asked.flag("guesses")))
+        (one.graph, callers(one.graph, one.node, request.number("depth", 1), guesses=request.flag("guesses")))
         for one in shown
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
@@ -79,7 +79,7 @@ def callers_of(asked: ToolRequest, name: str) -> Envelope:
     said = [resolved_count(len(code), "caller", unverified)]
     said += [f"{len(in_tests)} in tests"] if in_tests else []
     said += [] if code else registered(shown)
-    layout = CallerLayout(lines, every_test=asked.flag("all"), no_tests=asked.flag("no_tests"))
+    layout = CallerLayout(lines, every_test=request.flag("all"), no_tests=request.flag("no_tests"))
     said += dict.fromkeys(note for _, note in unverified if note)  # definitions of one name share these uses
     said += [
         f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()
@@ -95,7 +95,7 @@ def callers_of(asked: ToolRequest, name: str) -> Envelope:
             for (graph, tree), (guesses, _) in zip(trees, unverified, strict=True)
             for group in layout.groups(graph, tree, guesses)
         ),
-        notes=notes_of(asked, more, cut, legend(code)),
+        notes=notes_of(request, more, cut, legend(code)),
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
         in_order=True,
     )

@@ -40,16 +40,18 @@ SKIP = Argument("skip", "strings", "Leave out calls of these names or paths: get
 MARKS = {Precision.EXACT: "", Precision.LIKELY: " ~", Precision.BY_NAME: " ?"}
 
 
-def run(asked: ToolRequest) -> Envelope:
-    lookup = looked_up(asked, asked.text("name"))
+def run(request: ToolRequest) -> Envelope:
+    lookup = looked_up(request, request.text("name"))
     shown, more = limited(lookup)
-    lines = Lines(asked)
-    depth, everything = asked.number("depth", DEPTH), asked.flag("all")
-    skipped = skipping(asked.texts("skip"))
+    lines = Lines(request)
+    depth, everything = request.number("depth", DEPTH), request.flag("all")
+    skipped = skipping(request.texts("skip"))
     trees = [
         (
             one.graph,
-            callees(one.graph, one.node, depth, guesses=asked.flag("guesses"), everything=everything, skipped=skipped),
+            callees(
+                one.graph, one.node, depth, guesses=request.flag("guesses"), everything=everything, skipped=skipped
+            ),
         )
         for one in shown
     ]
@@ -63,12 +65,12 @@ def run(asked: ToolRequest) -> Envelope:
     trees = [(graph, tree) for graph, tree in trees if tree.branches or not branches]
     silent = f"without calls: {', '.join(place_of(lines, graph, tree) for graph, tree in empty)}" if empty else ""
     cut = "" if all(tree.complete for _, tree in trees) else "the tree was cut at a limit"
-    layout = CallLayout(lines, signatures=asked.flag("signatures"), everything=everything)
+    layout = CallLayout(lines, signatures=request.flag("signatures"), everything=everything)
     return Envelope(
         "calls",
         " · ".join(said),
         groups=tuple(Group(title(lines, graph, tree), tuple(layout.rows(graph, tree))) for graph, tree in trees),
-        notes=notes_of(asked, silent, more, cut, legend(branches)),
+        notes=notes_of(request, silent, more, cut, legend(branches)),
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in (*trees, *empty)]},
         in_order=True,
     )

@@ -34,27 +34,27 @@ def is_output(handle: Handle) -> bool:
     return "output" in handle.args
 
 
-def build_output_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
+def build_output_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
     """`data["output"]` names the stored output; it is empty when the envelope has all of it."""
-    rules = redactor_for(asked.workspace.settings.redaction)
+    rules = redactor_for(request.workspace.settings.redaction)
     source: dict[str, Any] = envelope.data["output"]
     if "verbatim" in envelope.data:
-        return verbatim_reply(asked, wanted, envelope, source)
+        return verbatim_reply(request, wanted, envelope, source)
     head = clean(replace(envelope, groups=(), data={}), rules)
     envelope = replace(envelope, found=head.found, notes=head.notes, data=clean_data(envelope.data, rules))
     total = sum(1 for _ in envelope.items())
-    fitted = fit(envelope, budget_of(asked, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
+    fitted = fit(envelope, budget_of(request, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
     ends = envelope.unit and fitted.rest is None and not beyond(envelope, source)
-    if not source or asked.unlimited or ends:
+    if not source or request.unlimited or ends:
         reply = Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
     else:
-        handle, left = kept(asked, wanted, fitted, source)
+        handle, left = kept(request, wanted, fitted, source)
         cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
         reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
-    return with_weight(asked, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
+    return with_weight(request, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
 
 
-def verbatim_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope, source: dict[str, Any]) -> Reply:
+def verbatim_reply(request: ToolRequest, wanted: Tool, envelope: Envelope, source: dict[str, Any]) -> Reply:
     """Text of files as the command printed it; a last line counts the lines beyond the cap."""
     text, frame, name = str(envelope.data["verbatim"]), "", ""
     total = int(envelope.data["lines"])
@@ -62,13 +62,13 @@ def verbatim_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope, source:
         args = {"command": " ".join(envelope.data["command"]), "output": source["id"], "until": total}
         args["from"] = total - omitted + 1
         whole = replace(envelope, data={})
-        name = asked.handles.put("read", args, whole, {}, owner=asked.owner, left=f"{omitted} lines").id
+        name = request.handles.put("read", args, whole, {}, owner=request.owner, left=f"{omitted} lines").id
         frame = f"\n{frame_line(f'{omitted} lines', name)}"
     reply = Reply(text + frame, envelope.data, total - omitted, total, name, frame=frame)
-    return with_weight(asked, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
+    return with_weight(request, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
 
 
-def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any]) -> tuple[Handle, str]:
+def kept(request: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any]) -> tuple[Handle, str]:
     envelope = fitted.whole or fitted.envelope
     start, left = next_page(envelope, fitted, source)
     data = envelope.data
@@ -90,7 +90,7 @@ def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any
     whole = replace(envelope, data={}, groups=() if envelope.unit else envelope.groups)
     name = "read" if envelope.unit else wanted.name
     given = {key: value for key, value in args.items() if value}
-    return asked.handles.put(name, given, whole, {} if envelope.unit else shown, owner=asked.owner, left=left), left
+    return request.handles.put(name, given, whole, {} if envelope.unit else shown, owner=request.owner, left=left), left
 
 
 def beyond(envelope: Envelope, source: dict[str, Any]) -> bool:
@@ -115,7 +115,7 @@ def clean_data(data: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
     return {**data, "command": command} if command else data
 
 
-def read_output(asked: ToolRequest, handle: Handle, number: int | None) -> Envelope:
+def read_output(request: ToolRequest, handle: Handle, number: int | None) -> Envelope:
     """The next page of an output, or the lines that one item of the summary summarises."""
     from llmc.extend.shell.summarize import page_of  # noqa: PLC0415 - only here
 
@@ -127,5 +127,5 @@ def read_output(asked: ToolRequest, handle: Handle, number: int | None) -> Envel
             raise NotFoundError(f"{handle.id} has no item {number}", hint=f"It has {len(items)}.", handle=handle.id)
         first = max(1, items[number - 1].start)
         last = max(first, items[number - 1].end)
-    page = page_of(asked, args["command"], args["output"], first, last)
+    page = page_of(request, args["command"], args["output"], first, last)
     return replace(page, data={**page.data, "question": args["command"], "agent": args.get("agent", "")})

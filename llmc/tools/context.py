@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1_000
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    request = SearchRequest(
-        asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    query = SearchRequest(
+        request.text("query"), paths=workspace.path_filter(request.paths()), within=request.within(), limit=12
     )
-    result = search(asked.views(), request)
+    result = search(request.views(), query)
     passages = ranked(result.files)
     envelope = Envelope(
         "context",
@@ -49,7 +49,7 @@ def run(asked: ToolRequest) -> Envelope:
         },
         in_order=True,
     )
-    return show_around(envelope, telling_words(request.query))
+    return show_around(envelope, telling_words(query.query))
 
 
 def ranked(files: Sequence[FileHits]) -> list[tuple[FileHits, Hit]]:

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 MOST_HANDLES = 10
 
 
-def run(asked: ToolRequest) -> Envelope:
-    report = research(session_for(asked, asked.text("question")))
-    alive = alive_handles(asked)
+def run(request: ToolRequest) -> Envelope:
+    report = research(session_for(request, request.text("question")))
+    alive = alive_handles(request)
     session = HandoffSession(
-        state_of(asked), asked.texts("open_questions"), tuple((one.id, one.question) for one in alive)
+        state_of(request), request.texts("open_questions"), tuple((one.id, one.question) for one in alive)
     )
-    settings = asked.workspace.settings
-    text = handoff_text(report, settings.redaction, session, asked.text("summary"), asked.text("notes"))
-    name = asked.text("name")
+    settings = request.workspace.settings
+    text = handoff_text(report, settings.redaction, session, request.text("summary"), request.text("notes"))
+    name = request.text("name")
     name = (name if name.endswith(".md") else f"{name}.md") if name else file_name("handoff", report.question.text)
-    path = artifacts_of(asked.workspace).write(name, text)
+    path = artifacts_of(request.workspace).write(name, text)
     value = report.synthesis.value
     counted = [
         plural(len(value.references) if value else 0, "reference"),
@@ -47,29 +47,29 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def alive_handles(asked: ToolRequest) -> list[Stored]:
+def alive_handles(request: ToolRequest) -> list[Stored]:
     """Those that the session was given; from the command line the newest about files of this workspace."""
-    known = sorted(asked.handles.all(asked.owner), key=lambda one: (-one.made, one.id))
-    if asked.session is not None:
-        given = {name for name, _ in asked.session.handles}
+    known = sorted(request.handles.all(request.owner), key=lambda one: (-one.made, one.id))
+    if request.session is not None:
+        given = {name for name, _ in request.session.handles}
         return [one for one in known if one.id in given][:MOST_HANDLES]
-    return list(islice((one for one in known if is_of_workspace(asked, one)), MOST_HANDLES))
+    return list(islice((one for one in known if is_of_workspace(request, one)), MOST_HANDLES))
 
 
-def is_of_workspace(asked: ToolRequest, stored: Stored) -> bool:
+def is_of_workspace(request: ToolRequest, stored: Stored) -> bool:
     """Whether every file of the result is in a root of this workspace; results without files are of no workspace."""
     try:
-        handle = asked.handles.open(stored.id, asked.owner)
+        handle = request.handles.open(stored.id, request.owner)
     except LlmcError:
         return False
     groups = (*handle.whole.groups, *handle.whole.folded)
     named = {root for root, _, _ in handle.files if root}
     named |= {item.root for group in groups for item in group.items if item.root}
-    return bool(named) and named <= {one.root.id for one in asked.workspace.root_indexes}
+    return bool(named) and named <= {one.root.id for one in request.workspace.root_indexes}
 
 
-def state_of(asked: ToolRequest) -> tuple[str, ...]:
-    session = asked.session
+def state_of(request: ToolRequest) -> tuple[str, ...]:
+    session = request.session
     if session is None:
         return ("asked from the command line",)
     known = [f"client: {session.client}" if session.client else "", f"agent: {session.agent}" if session.agent else ""]

@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    name = asked.text("name")
-    scope = scope_of(asked, asked.texts("path"), name, globs=asked.texts("glob"), types=asked.texts("type"))
-    request = FindRequest(
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    name = request.text("name")
+    scope = scope_of(request, request.texts("path"), name, globs=request.texts("glob"), types=request.texts("type"))
+    query = FindRequest(
         name,
         paths=scope.paths,
-        min_bytes=parse_size(asked.text("larger")) if asked.text("larger") else None,
-        max_bytes=parse_size(asked.text("smaller")) if asked.text("smaller") else None,
-        newer_than=parse_age(asked.text("newer")) if asked.text("newer") else None,
-        older_than=parse_age(asked.text("older")) if asked.text("older") else None,
+        min_bytes=parse_size(request.text("larger")) if request.text("larger") else None,
+        max_bytes=parse_size(request.text("smaller")) if request.text("smaller") else None,
+        newer_than=parse_age(request.text("newer")) if request.text("newer") else None,
+        older_than=parse_age(request.text("older")) if request.text("older") else None,
     )
-    result = find(scope.views, request)
-    flat = tuple(group_of(file, workspace, long=asked.flag("long")) for file in result.files)
-    groups, folded = (flat, ()) if is_flat(asked, result) else summarised(asked, result, flat)
+    result = find(scope.views, query)
+    flat = tuple(group_of(file, workspace, long=request.flag("long")) for file in result.files)
+    groups, folded = (flat, ()) if is_flat(request, result) else summarised(request, result, flat)
     found = plural(len(flat), "file") if flat else "no such file"
     if result.files and result.files[0].how == "fuzzy":
         found += " with these letters in order"
     freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
-    data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
-    notes = (*freshness, *scope.notes, *symbol_notes(asked, scope.views, name))
+    data = {"files": [file._asdict() for file in result.files]} if request.wants_data else {}
+    notes = (*freshness, *scope.notes, *symbol_notes(request, scope.views, name))
     return Envelope("find", found, groups, notes, data=data, folded=folded, provisional=bool(result.unsure))
 
 
-def symbol_notes(asked: ToolRequest, views: Sequence[View], name: str) -> tuple[str, ...]:
+def symbol_notes(request: ToolRequest, views: Sequence[View], name: str) -> tuple[str, ...]:
     """Where code defines this very name, if that is in few places: it may be what is looked for."""
     if not IDENTIFIER.fullmatch(name):
         return ()
     last = name.rpartition(".")[2]
     places = [
-        f"{shown_path(asked.workspace, view.root.id, path)}:{one.symbol.start_line}"
+        f"{shown_path(request.workspace, view.root.id, path)}:{one.symbol.start_line}"
         for view in views
         for one in view.store.catalog.symbols(name=name)
         if one.symbol.name == last
@@ -76,17 +76,17 @@ def group_of(file: FoundFile, workspace: Workspace, *, long: bool) -> Group:
     return Group(shown_path(workspace, file.root, file.path) + more, (Item(root=file.root, path=file.path),))
 
 
-def is_flat(asked: ToolRequest, result: FindResult) -> bool:
+def is_flat(request: ToolRequest, result: FindResult) -> bool:
     """Whether each file has its own line, the best match first."""
-    wanted = any(asked.flag(name) for name in ("long", "all")) or asked.texts("fields") or asked.text(FOCUS.name)
+    wanted = any(request.flag(name) for name in ("long", "all")) or request.texts("fields") or request.text(FOCUS.name)
     return bool(wanted) or len(result.files) <= MOST_FLAT
 
 
 def summarised(
-    asked: ToolRequest, result: FindResult, flat: tuple[Group, ...]
+    request: ToolRequest, result: FindResult, flat: tuple[Group, ...]
 ) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """(shown part, part behind the handle): many files are listed by folder; too many are counted."""
-    workspace = asked.workspace
+    workspace = request.workspace
     folders: dict[tuple[str, str], list[str]] = {}
     for file in result.files:
         folder, _, name = file.path.rpartition("/")
@@ -94,7 +94,7 @@ def summarised(
     listed = tuple(
         folder_group(workspace, root, folder, sorted(names)) for (root, folder), names in sorted(folders.items())
     )
-    budget = budget_of(asked, TOOL) - HEAD_TOKENS
+    budget = budget_of(request, TOOL) - HEAD_TOKENS
     if cost(listed, budget) <= budget:
         return listed, ()
     return tuple(files_by_folder([group.title for group in flat])), flat

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
 
 
-def run(asked: ToolRequest) -> Envelope:
-    session = session_for(asked, f"examples of {asked.text('pattern')}")
-    return report_envelope(asked, "find_patterns", run_role(session, "pattern_finder"))
+def run(request: ToolRequest) -> Envelope:
+    session = session_for(request, f"examples of {request.text('pattern')}")
+    return report_envelope(request, "find_patterns", run_role(session, "pattern_finder"))
 
 
 TOOL = Tool(

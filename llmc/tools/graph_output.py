@@ -68,8 +68,8 @@ _PLAIN_NAME = re.compile(r"[\w$./:#~>-]+(?:\(\))?")
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
 
 
-def looked_up(asked: ToolRequest, text: str) -> Lookup:
-    views = asked.views()
+def looked_up(request: ToolRequest, text: str) -> Lookup:
+    views = request.views()
     return find_targets([project_of(view.root, view.root_fs, view.store) for view in views], text)
 
 
@@ -98,8 +98,8 @@ def other_definitions(lookup: Lookup, shown: Collection[GraphNode]) -> str:
     return f"{more} more {word}: {places}{', …' if len(rest) > MOST_OTHERS else ''}; narrow with path:name"
 
 
-def notes_of(asked: ToolRequest, *said: str) -> tuple[str, ...]:
-    views = asked.views()
+def notes_of(request: ToolRequest, *said: str) -> tuple[str, ...]:
+    views = request.views()
     said = (*said, *dict.fromkeys(project_of(view.root, view.root_fs, view.store).scip_note for view in views))
     pending = sum(len(view.pending) for view in views)
     return (*(one for one in said if one), *freshness_notes(pending, min((view.share for view in views), default=1.0)))

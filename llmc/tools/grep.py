@@ -31,25 +31,25 @@ LONG_SEARCH = 5  # times `limits.query_timeout_ms` for a call that reads every f
 MULTILINE_SECONDS = 30.0
 
 
-def run(asked: ToolRequest) -> Envelope:
-    in_output = grep_output(asked)
+def run(request: ToolRequest) -> Envelope:
+    in_output = grep_output(request)
     if in_output is not None:
         return in_output
     scope = scope_of(
-        asked,
-        asked.paths(),
-        listing=asked.flag("files"),
-        globs=asked.texts("glob"),
-        types=asked.texts("type"),
-        types_not=asked.texts("type_not"),
+        request,
+        request.paths(),
+        listing=request.flag("files"),
+        globs=request.texts("glob"),
+        types=request.texts("type"),
+        types_not=request.texts("type_not"),
     )
     views = scope.views
-    request = request_of(asked, scope.paths, unindexed=any(view.share < 1.0 for view in views))
-    if asked.stream and asked.call is not None and request.stop is None:
-        return print_matches(asked, asked.call, views, request)
-    result = grep(views, request)
-    matcher = matcher_for(settle_case(request)) if result.files else None
-    return matches_envelope("grep", asked, scope, request, result, matcher, *advice(result, request))
+    query = request_of(request, scope.paths, unindexed=any(view.share < 1.0 for view in views))
+    if request.stream and request.call is not None and query.stop is None:
+        return print_matches(request, request.call, views, query)
+    result = grep(views, query)
+    matcher = matcher_for(settle_case(query)) if result.files else None
+    return matches_envelope("grep", request, scope, query, result, matcher, *advice(result, query))
 
 
 def advice(result: GrepResult, request: GrepRequest) -> tuple[str, ...]:
@@ -70,50 +70,50 @@ LITERAL_DOLLAR = re.compile(r"\\.|\[\^?\]?[^\]]*\]")  # escaped, or in a class
 DOLLAR = re.compile(r"\$[A-Za-z_]\w*")
 
 
-def print_matches(asked: ToolRequest, call: RunningRequest, views: Sequence[View], request: GrepRequest) -> Envelope:
+def print_matches(request: ToolRequest, call: RunningRequest, views: Sequence[View], query: GrepRequest) -> Envelope:
     """Every match as ripgrep prints it, sent as it is found; the envelope only counts them."""
-    workspace = asked.workspace
+    workspace = request.workspace
     cleaner = BulkCleaner(
-        redactor_for(workspace.settings.redaction), workspace.text_of, context=bool(request.before or request.after)
+        redactor_for(workspace.settings.redaction), workspace.text_of, context=bool(query.before or query.after)
     )
     lines = 0
-    for piece in stream_matches(views, request):
+    for piece in stream_matches(views, query):
         if call.cancelled:
             break
-        named = request.files_only or request.count_only
+        named = query.files_only or query.count_only
         text = cleaner.names(piece.lines) if named else cleaner.clean(piece.root, piece.lines)
         lines += text.count(b"\n")
         with released():
             call.send(text)
     if not lines:
-        check_scope(asked, views, request)
+        check_scope(request, views, query)
     groups = (Group("", (Item(),)),) if lines else ()
     return Envelope("grep", plural(lines, "line"), groups, provisional=any(view.unsure for view in views))
 
 
-def request_of(asked: ToolRequest, paths: PathFilter, *, unindexed: bool) -> GrepRequest:
+def request_of(request: ToolRequest, paths: PathFilter, *, unindexed: bool) -> GrepRequest:
     """`unindexed`: a root is being built, and all its files may have to be read."""
-    workspace = asked.workspace
-    context = asked.number("context")
-    patience = LONG_SEARCH if asked.flag("all") or asked.text(FOCUS.name).strip() or unindexed else 1
+    workspace = request.workspace
+    context = request.number("context")
+    patience = LONG_SEARCH if request.flag("all") or request.text(FOCUS.name).strip() or unindexed else 1
     seconds = workspace.settings.limits.query_timeout_ms / 1000 * patience
     return GrepRequest(
-        patterns=(asked.text("pattern"), *asked.texts("also")),
-        fixed=asked.flag("fixed"),
-        ignore_case=asked.flag("ignore_case"),
-        smart_case=asked.flag("smart_case"),
-        word=asked.flag("word"),
-        invert=asked.flag("invert"),
-        multiline=asked.flag("multiline"),
-        before=asked.number("before", context),
-        after=asked.number("after", context),
+        patterns=(request.text("pattern"), *request.texts("also")),
+        fixed=request.flag("fixed"),
+        ignore_case=request.flag("ignore_case"),
+        smart_case=request.flag("smart_case"),
+        word=request.flag("word"),
+        invert=request.flag("invert"),
+        multiline=request.flag("multiline"),
+        before=request.number("before", context),
+        after=request.number("after", context),
         paths=paths,
-        within=asked.within(),
-        files_only=asked.flag("files"),
-        count_only=asked.flag("count"),
-        stop=most_read(asked),
-        seconds=max(seconds, MULTILINE_SECONDS) if asked.flag("multiline") else seconds,
-        lines=line_filter(asked),
+        within=request.within(),
+        files_only=request.flag("files"),
+        count_only=request.flag("count"),
+        stop=most_read(request),
+        seconds=max(seconds, MULTILINE_SECONDS) if request.flag("multiline") else seconds,
+        lines=line_filter(request),
         count_rest=True,
     )
 

@@ -63,108 +63,112 @@ AMOUNT = (
 
 def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
     tool: str,
-    asked: ToolRequest,
+    request: ToolRequest,
     scope: CallScope,
-    request: GrepRequest,
+    query: GrepRequest,
     result: GrepResult,
     matcher: Matcher | None,
     *notes: str,
 ) -> Envelope:
     """`matcher` finds where in its lines a pattern matches, if that is known."""
     if not result.files:
-        check_scope(asked, scope.views, request)
-    listed = request.files_only or request.count_only
-    files = [] if listed else grouped(asked, scope.views, result, matcher)
-    layout = layout_of(asked, result, files, request)
+        check_scope(request, scope.views, query)
+    listed = query.files_only or query.count_only
+    files = [] if listed else grouped(request, scope.views, result, matcher)
+    layout = layout_of(request, result, files, query)
     freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
     return Envelope(
         tool,
-        found_words(result, request, files),
+        found_words(result, query, files),
         layout.groups,
-        notes=(*notes, *freshness, *scope.notes, *idle_exclusions(asked, scope.views)),
-        data=data_of(result, files) if asked.wants_data else {},
-        unit="" if listed or by_symbols(asked) else "match",
+        notes=(*notes, *freshness, *scope.notes, *idle_exclusions(request, scope.views)),
+        data=data_of(result, files) if request.wants_data else {},
+        unit="" if listed or by_symbols(request) else "match",
         folded=layout.folded,
         provisional=bool(result.unsure),
     )
 
 
-def most_read(asked: ToolRequest) -> int | None:
+def most_read(request: ToolRequest) -> int | None:
     """How many matching lines are read; None for all of them."""
-    symbols = by_symbols(asked)
-    if asked.flag("all") or asked.flag("files") or asked.flag("count"):
+    symbols = by_symbols(request)
+    if request.flag("all") or request.flag("files") or request.flag("count"):
         return None
     if symbols:
         return MOST_IN_SYMBOLS
-    return MOST_FOCUSED if asked.text(FOCUS.name).strip() else MOST_READ
+    return MOST_FOCUSED if request.text(FOCUS.name).strip() else MOST_READ
 
 
-def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, matcher: Matcher | None) -> list[FileGroups]:
+def grouped(
+    request: ToolRequest, views: Sequence[View], result: GrepResult, matcher: Matcher | None
+) -> list[FileGroups]:
     """The matches that were read, by symbol."""
     files = [file for file in result.files if not file.counted]
-    too_many = asked.flag("all") or any(file.counted for file in result.files)
-    if too_many and not by_symbols(asked):  # to look up their symbols
+    too_many = request.flag("all") or any(file.counted for file in result.files)
+    if too_many and not by_symbols(request):  # to look up their symbols
         return [ungrouped(file, matcher) for file in files]
     by_root = {view.root.id: [file for file in files if file.root == view.root.id] for view in views}
-    body = asked.flag("body")
+    body = request.flag("body")
     groups = [group for view in views for group in group_files(view, by_root[view.root.id], matcher, body=body)]
-    return with_rests(groups, asked.workspace.text_of) if is_grouped_reply(asked) else groups
+    return with_rests(groups, request.workspace.text_of) if is_grouped_reply(request) else groups
 
 
-def is_grouped_reply(asked: ToolRequest) -> bool:
+def is_grouped_reply(request: ToolRequest) -> bool:
     """Whether the reply lists matching lines below their symbols, without requested context lines."""
     numbers = ("context", "before", "after")
     return not (
-        any(asked.flag(name) for name in ("all", "symbols", "body", "invert"))
-        or any(asked.number(name) for name in numbers)
-        or asked.texts("fields")
-        or asked.text(FOCUS.name).strip()
+        any(request.flag(name) for name in ("all", "symbols", "body", "invert"))
+        or any(request.number(name) for name in numbers)
+        or request.texts("fields")
+        or request.text(FOCUS.name).strip()
     )
 
 
-def by_symbols(asked: ToolRequest) -> bool:
+def by_symbols(request: ToolRequest) -> bool:
     """Whether the symbols around the matches are listed instead of the lines; a table is always one of lines."""
-    if not asked.flag("symbols"):
+    if not request.flag("symbols"):
         return False
-    if other := next((name for name in ("files", "count") if asked.flag(name)), ""):
+    if other := next((name for name in ("files", "count") if request.flag(name)), ""):
         raise QueryError(f"symbols and {other} exclude each other", hint="Give one of them.")
-    return not asked.texts("fields")
+    return not request.texts("fields")
 
 
-def line_filter(asked: ToolRequest) -> KindFilter | None:
-    kinds = frozenset(kind for text in asked.texts("kind") for kind in text.replace("|", ",").split(","))
+def line_filter(request: ToolRequest) -> KindFilter | None:
+    kinds = frozenset(kind for text in request.texts("kind") for kind in text.replace("|", ",").split(","))
     if wrong := sorted(kinds - {*KINDS}):
         raise QueryError(f"{wrong[0]!r} is not a kind of line", hint=f"Available: {', '.join(KINDS)}.")
-    if asked.flag("no_tests") and asked.flag("only_tests"):
+    if request.flag("no_tests") and request.flag("only_tests"):
         raise QueryError("no_tests and only_tests exclude each other", hint="Give one of them.")
-    tests = False if asked.flag("no_tests") else True if asked.flag("only_tests") else None
+    tests = False if request.flag("no_tests") else True if request.flag("only_tests") else None
     return KindFilter(kinds, tests) if kinds or tests is not None else None
 
 
-def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups], request: GrepRequest) -> Layout:
-    workspace = asked.workspace
+def layout_of(request: ToolRequest, result: GrepResult, files: list[FileGroups], query: GrepRequest) -> Layout:
+    workspace = request.workspace
 
     def name(root: str, path: str) -> str:
         return shown_path(workspace, root, path)
 
-    everything = bool(asked.flag("all") or asked.texts("fields"))
-    if request.files_only or request.count_only:
+    everything = bool(request.flag("all") or request.texts("fields"))
+    if query.files_only or query.count_only:
         if everything:
-            return Layout(tuple(listing(result.files, name, counts=request.count_only)))
-        return short_listing(result.files, name, counts=request.count_only)
-    context = bool(asked.flag("body") or asked.number("context") or asked.number("before") or asked.number("after"))
-    if by_symbols(asked):
+            return Layout(tuple(listing(result.files, name, counts=query.count_only)))
+        return short_listing(result.files, name, counts=query.count_only)
+    context = bool(
+        request.flag("body") or request.number("context") or request.number("before") or request.number("after")
+    )
+    if by_symbols(request):
         rest = [file for file in result.files if file.counted]
         layout = Layout(tuple(symbol_lists(files, name))) if everything else symbol_layout(files, name)
         return Layout((*layout.groups, *listing(rest, name, counts=True)), layout.folded)
-    if not files or asked.flag("all") or asked.text(FOCUS.name).strip() or asked.texts("fields"):
+    if not files or request.flag("all") or request.text(FOCUS.name).strip() or request.texts("fields"):
         return Layout(all_groups(files, name, context=context))
     if any(file.counted for file in result.files):
         folders = by_folder([(name(file.root, file.path), file.count) for file in result.files])
         return Layout(tuple(folders), all_groups(files, name, context=context))
     settings = workspace.settings.envelope
-    budget = min(asked.number("budget", settings.grep_budget), settings.cap) - HEAD_TOKENS
-    return lay_out(files, name, budget, context=context, everything=bool(asked.args.get("budget")))
+    budget = min(request.number("budget", settings.grep_budget), settings.cap) - HEAD_TOKENS
+    return lay_out(files, name, budget, context=context, everything=bool(request.args.get("budget")))
 
 
 def found_words(result: GrepResult, request: GrepRequest, files: list[FileGroups]) -> str:
@@ -182,33 +186,33 @@ def found_words(result: GrepResult, request: GrepRequest, files: list[FileGroups
     return f"{found}: {counts}" if counts else found
 
 
-def check_scope(asked: ToolRequest, views: Sequence[View], request: GrepRequest) -> None:
+def check_scope(request: ToolRequest, views: Sequence[View], query: GrepRequest) -> None:
     """A filter that lets no file through is a mistake of the call, not an answer."""
-    if request.paths.is_open or any(view.share < 1.0 for view in views):
+    if query.paths.is_open or any(view.share < 1.0 for view in views):
         return
-    if any(request.paths.of(view.root.id).accepts(path) for view in views for path in paths_of(view)):
+    if any(query.paths.of(view.root.id).accepts(path) for view in views for path in paths_of(view)):
         return
-    paths = asked.texts("path")
+    paths = request.texts("path")
     given = [
         *paths[:MOST_NAMED],
         *(["…"] if len(paths) > MOST_NAMED else []),
-        *(f"-g {one}" for one in asked.texts("glob")),
+        *(f"-g {one}" for one in request.texts("glob")),
     ]
-    given += [f"-t {one}" for one in asked.texts("type")] + [f"-T {one}" for one in asked.texts("type_not")]
+    given += [f"-t {one}" for one in request.texts("type")] + [f"-T {one}" for one in request.texts("type_not")]
     raise QueryError(
         f"no indexed file matches {' '.join(given)}",
         reason="nothing was searched",
-        hint=quoting_hint(asked)
-        or glob_hint(asked, views)
+        hint=quoting_hint(request)
+        or glob_hint(request, views)
         or "`find` lists paths; ignored and binary files are not indexed.",
     )
 
 
-def quoting_hint(asked: ToolRequest) -> str:
+def quoting_hint(request: ToolRequest) -> str:
     """Without quotes the shell makes of `-g *.go` the option `-g build.go` and the paths `main.go models.go`."""
-    paths = asked.texts("path")
+    paths = request.texts("path")
     paths = paths[:-1] or paths  # a pattern after the option is taken for the last path
-    for glob in asked.texts("glob"):
+    for glob in request.texts("glob"):
         folder, name = posixpath.split(glob)
         ending = posixpath.splitext(name)[1]
         is_name = ending and not WILDCARDS.search(glob)
@@ -220,9 +224,9 @@ def quoting_hint(asked: ToolRequest) -> str:
 WILDCARDS = re.compile(r"[*?\[{!]")
 
 
-def glob_hint(asked: ToolRequest, views: Sequence[View]) -> str:
+def glob_hint(request: ToolRequest, views: Sequence[View]) -> str:
     """A glob with a slash is relative to the root: suggests the probable one if it matches files."""
-    meant = next(filter(None, (meant_glob(glob, views) for glob in asked.texts("glob"))), "")
+    meant = next(filter(None, (meant_glob(glob, views) for glob in request.texts("glob"))), "")
     return f"A glob with a slash is relative to the root. Try -g '{meant}'." if meant else ""
 
 
@@ -235,10 +239,10 @@ def meant_glob(glob: str, views: Sequence[View]) -> str:
     return ""
 
 
-def idle_exclusions(asked: ToolRequest, views: Sequence[View]) -> list[str]:
+def idle_exclusions(request: ToolRequest, views: Sequence[View]) -> list[str]:
     """A note on each glob with `!` that excludes nothing: it may be relative to another folder than was meant."""
     notes = []
-    for glob in asked.texts("glob"):
+    for glob in request.texts("glob"):
         accepts = PathFilter(globs=(glob,)).accepts
         if not glob.startswith("!") or any(not accepts(path) for view in views for path in paths_of(view)):
             continue

@@ -12,15 +12,15 @@ from llmc.tools.handle_pages import check_roots
 from llmc.tools.handle_staleness import changed_words
 
 
-def run(asked: ToolRequest) -> Envelope:
-    names = asked.texts("name")
-    if asked.flag("drop"):
-        return dropped(asked, names)
-    return shown(asked, names[0]) if names else listed(asked)
+def run(request: ToolRequest) -> Envelope:
+    names = request.texts("name")
+    if request.flag("drop"):
+        return dropped(request, names)
+    return shown(request, names[0]) if names else listed(request)
 
 
-def listed(asked: ToolRequest) -> Envelope:
-    kept = list(asked.handles.all(asked.owner))
+def listed(request: ToolRequest) -> Envelope:
+    kept = list(request.handles.all(request.owner))
     now = time.time()
     table = [
         {"handle": one.id, "age": minutes(now - one.made), "left": one.left, "question": one.question} for one in kept
@@ -38,10 +38,10 @@ def listed(asked: ToolRequest) -> Envelope:
     return Envelope("handle", found, groups, data=data, in_order=True)
 
 
-def shown(asked: ToolRequest, name: str) -> Envelope:
+def shown(request: ToolRequest, name: str) -> Envelope:
     """Its question and the places behind it, numbered as `read` opens them."""
-    handle = asked.handles.open(name, asked.owner)
-    check_roots(asked, handle)
+    handle = request.handles.open(name, request.owner)
+    check_roots(request, handle)
     items = handle.items()
     table = [
         {"item": number, "place": place(item), "text": item.title or next((row.text.strip() for row in item.rows), "")}
@@ -55,14 +55,14 @@ def shown(asked: ToolRequest, name: str) -> Envelope:
     data = {"handle": name, "question": handle.question, "made": handle.made, "items": table}
     found = f"{handle.question}: {plural(len(items), 'item')}, {len(handle.kept)} shown"
     return Envelope(
-        "handle", found, (Group(head, rows),), changed_words(asked.workspace, handle.files), data=data, in_order=True
+        "handle", found, (Group(head, rows),), changed_words(request.workspace, handle.files), data=data, in_order=True
     )
 
 
-def dropped(asked: ToolRequest, names: tuple[str, ...]) -> Envelope:
+def dropped(request: ToolRequest, names: tuple[str, ...]) -> Envelope:
     for name in names:
-        asked.handles.drop(name, asked.owner)
-    count = len(names) if names else asked.handles.drop_all(asked.owner)
+        request.handles.drop(name, request.owner)
+    count = len(names) if names else request.handles.drop_all(request.owner)
     return Envelope("handle", f"{plural(count, 'handle')} dropped", data={"dropped": count})
 
 

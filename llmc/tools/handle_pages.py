@@ -36,34 +36,34 @@ SINGLE = frozenset({"grep", "match", "over", "refs"})
 MORE = "more of "
 
 
-def read_page(asked: ToolRequest, name: str) -> Envelope:
-    handle = asked.handles.open(name, asked.owner)
-    check_roots(asked, handle)
+def read_page(request: ToolRequest, name: str) -> Envelope:
+    handle = request.handles.open(name, request.owner)
+    check_roots(request, handle)
     if is_output(handle):
-        return read_output(asked, handle, None)
+        return read_output(request, handle, None)
     rest = handle.rest
     found = handle.whole.found if handle.whole.found.startswith(MORE) else f"{MORE}{handle.question}"
     old = tuple(note for note in rest.notes if "pending" not in note and " since: " not in note)
-    return replace(rest, found=found, notes=(*changed_words(asked.workspace, handle.files), *old))
+    return replace(rest, found=found, notes=(*changed_words(request.workspace, handle.files), *old))
 
 
-def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Envelope:
-    handle = asked.handles.open(name, asked.owner)
-    check_roots(asked, handle)
+def read_item(request: ToolRequest, name: str, number: int, reader: Reader) -> Envelope:
+    handle = request.handles.open(name, request.owner)
+    check_roots(request, handle)
     if is_output(handle):
-        return read_output(asked, handle, number)
+        return read_output(request, handle, number)
     items = handle.items()
     if not 1 <= number <= len(items):
         raise NotFoundError(f"{name} has no item {number}", hint=f"It has {plural(len(items), 'item')}.", handle=name)
     item = items[number - 1]
     if not item.path:
         return Envelope("read", handle.question, (Group(item.title, (item,)),), unit="line")
-    if not item.root and (remote := read_remote(asked, remote_lines(item))) is not None:
+    if not item.root and (remote := read_remote(request, remote_lines(item))) is not None:
         return remote
     if not item.root:  # a row of counts by folder
-        located, path = asked.workspace.locate(item.path.rstrip("*/") or ".")
+        located, path = request.workspace.locate(item.path.rstrip("*/") or ".")
         item = replace(item, root=located.root.id, path=path)
-    root_index = asked.workspace.root_index(item.root)
+    root_index = request.workspace.root_index(item.root)
     seen = root_index.root_fs.stat(item.path)
     if (refusal := root_index.root_fs.refusal(item.path)) is not None:
         raise refusal
@@ -72,8 +72,8 @@ def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Env
             f"{item.path} was deleted after this result was stored", hint="Ask the question again.", path=item.path
         )
     if str(seen.kind) == "folder":
-        return tree.run(replace(asked, args={"path": [f"{root_index.root.path}/{item.path}"]}))
-    start, end = surroundings(asked, root_index, item) if handle.tool in SINGLE else (item.start, item.end)
+        return tree.run(replace(request, args={"path": [f"{root_index.root.path}/{item.path}"]}))
+    start, end = surroundings(request, root_index, item) if handle.tool in SINGLE else (item.start, item.end)
     return reader(root_index, item.path, start, end)
 
 
@@ -85,14 +85,14 @@ def remote_lines(item: Item) -> str:
     return f"{item.path}:{max(1, item.start - spread)}-{max(item.end, item.start) + spread}"
 
 
-def check_roots(asked: ToolRequest, handle: Handle) -> None:
+def check_roots(request: ToolRequest, handle: Handle) -> None:
     for root in {item.root for item in handle.whole.items() if item.root}:
-        asked.workspace.root_index(root)
+        request.workspace.root_index(root)
 
 
-def surroundings(asked: ToolRequest, root_index: RootIndex, item: Item) -> tuple[int, int]:
+def surroundings(request: ToolRequest, root_index: RootIndex, item: Item) -> tuple[int, int]:
     """The smallest symbol around a line, or some lines of it."""
-    catalog = asked.workspace.store_of(root_index).catalog
+    catalog = request.workspace.store_of(root_index).catalog
     doc = catalog.doc_of(root_index.root.id, item.path)
     symbols = [one.symbol for one in catalog.symbols(doc=doc)] if doc is not None else []
     spans = [(each.start_line, each.end_line) for each in symbols if each.start_line <= item.start <= each.end_line]

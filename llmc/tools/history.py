@@ -22,13 +22,13 @@ BODY_LINES = 3
 LONGEST_LINE = 160
 
 
-def run(asked: ToolRequest) -> Envelope:
-    target = asked.text("target")
-    result = history(asked.views(), HistoryRequest(target, asked.number("limit", MOST_COMMITS)))
+def run(request: ToolRequest) -> Envelope:
+    target = request.text("target")
+    result = history(request.views(), HistoryRequest(target, request.number("limit", MOST_COMMITS)))
     return Envelope(
         "history",
         found_words(result, target),
-        groups=tuple(groups_of(result, asked.workspace)),
+        groups=tuple(groups_of(result, request.workspace)),
         notes=() if result.is_read else (f"history still being read: {result.read:,} commits so far",),
         data={
             "target": target,

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from llmc.graph.reach import Impact
 
 
-def run(asked: ToolRequest) -> Envelope:
-    shown, more = limited(looked_up(asked, asked.text("name")))
-    lines = Lines(asked)
+def run(request: ToolRequest) -> Envelope:
+    shown, more = limited(looked_up(request, request.text("name")))
+    lines = Lines(request)
     found = [(one.graph, one.node, impact(one.graph, one.node)) for one in shown]
     sites = sum(len(one.callers) for _, _, one in found)
     tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.callers)
@@ -65,10 +65,10 @@ def run(asked: ToolRequest) -> Envelope:
             for group in (
                 Group("", (defined_item(lines, graph, node),)),
                 *groups(lines, graph, one, guesses),
-                *([] if asked.flag("no_tests") else in_tests(lines, graph, one, every_test=asked.flag("all"))),
+                *([] if request.flag("no_tests") else in_tests(lines, graph, one, every_test=request.flag("all"))),
             )
         ),
-        notes=notes_of(asked, more, cut),
+        notes=notes_of(request, more, cut),
         data={
             "definitions": [
                 {

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from llmc.graph.entities import Edge, GraphNode
 
 
-def run(asked: ToolRequest) -> Envelope:
-    lookup = looked_up(asked, asked.text("name"))
+def run(request: ToolRequest) -> Envelope:
+    lookup = looked_up(request, request.text("name"))
     shown, _ = limited(lookup)
-    lines = Lines(asked)
+    lines = Lines(request)
     found = [(one.graph, one.node, implementations(one.graph, one.node)) for one in shown]
     listed = {node for _, own, one in found for node in (own, *one.types, *one.members)}
     types = sum(len(one.types) for _, _, one in found)
@@ -46,7 +46,7 @@ def run(asked: ToolRequest) -> Envelope:
         "impls",
         " · ".join(said),
         groups=tuple(group for group in groups if group.items),
-        notes=notes_of(asked, other_definitions(lookup, listed), cut),
+        notes=notes_of(request, other_definitions(lookup, listed), cut),
         data={
             "definitions": [
                 {

@@ -7,8 +7,8 @@ from llmc.envelope.phrases import plural
 from llmc.tool import Tool, ToolRequest
 
 
-def run(asked: ToolRequest) -> Envelope:
-    roots = [root_index.root for root_index in asked.workspace.root_indexes]
+def run(request: ToolRequest) -> Envelope:
+    roots = [root_index.root for root_index in request.workspace.root_indexes]
     items = tuple(Item((Row(f"{root.path} · {root.name}"),), root=root.id) for root in roots)
     return Envelope(
         "list_roots",

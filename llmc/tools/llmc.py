@@ -22,68 +22,68 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def forward(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
+def forward(request: ToolRequest) -> tuple[str, dict[str, Any]] | None:
     """With args, the named tool answers as if it had been called, unless it has side effects."""
-    name = asked.text("name").strip()
-    if asked.args.get("args") is None or not name or name == TOOL.name:
+    name = request.text("name").strip()
+    if request.args.get("args") is None or not name or name == TOOL.name:
         return None
-    if acts(asked, name):
+    if acts(request, name):
         raise QueryError(
             f"{name} has side effects, so llmc does not run it", hint=f"Call the tool `run` with name={name}."
         )
-    return name, dict(asked.args["args"])
+    return name, dict(request.args["args"])
 
 
-def acts(asked: ToolRequest, name: str) -> bool:
+def acts(request: ToolRequest, name: str) -> bool:
     if name in TOOLS:
-        return tool(name).has_side_effects and is_offered(tool(name), asked.workspace.settings)
-    extra = asked.extra_tools.find(name) if asked.extra_tools else None
+        return tool(name).has_side_effects and is_offered(tool(name), request.workspace.settings)
+    extra = request.extra_tools.find(name) if request.extra_tools else None
     return extra is not None and extra.has_side_effects
 
 
-def run(asked: ToolRequest) -> Envelope:
-    name = asked.text("name").strip()
-    tools = [one for one in reachable(asked) if one.name not in (TOOL.name, "run")]
+def run(request: ToolRequest) -> Envelope:
+    name = request.text("name").strip()
+    tools = [one for one in reachable(request) if one.name not in (TOOL.name, "run")]
     known = {one.name: one for one in tools}
     if name in known:
-        return explained(asked, known[name])
-    if (told := downstream(asked, name)) is not None:
+        return explained(request, known[name])
+    if (told := downstream(request, name)) is not None:
         return told
-    wish = " ".join(filter(None, (name, asked.text("query"))))
+    wish = " ".join(filter(None, (name, request.text("query"))))
     if name and " " not in name and not fitting(tools, wish):
         tool(name)  # a name that is none: the error says which is near
-    return menu(asked, tools, wish)
+    return menu(request, tools, wish)
 
 
-def reachable(asked: ToolRequest) -> tuple[Tool, ...]:
-    allowed = asked.session.allowed if asked.session else None
-    added = asked.extra_tools.delegates(allowed) if asked.extra_tools else ()
-    return (*offered(asked.workspace.settings, allowed), *added)
+def reachable(request: ToolRequest) -> tuple[Tool, ...]:
+    allowed = request.session.allowed if request.session else None
+    added = request.extra_tools.delegates(allowed) if request.extra_tools else ()
+    return (*offered(request.workspace.settings, allowed), *added)
 
 
-def downstream(asked: ToolRequest, name: str) -> Envelope | None:
+def downstream(request: ToolRequest, name: str) -> Envelope | None:
     """The tools of one of the user's servers, or the arguments of one of them."""
-    if asked.extra_tools is None or not name:
+    if request.extra_tools is None or not name:
         return None
-    if asked.session is not None and not asked.extra_tools.open_to(name, asked.session.allowed):
+    if request.session is not None and not request.extra_tools.open_to(name, request.session.allowed):
         return None
-    wanted = asked.extra_tools.find(name)
-    return explained(asked, wanted) if wanted is not None else asked.extra_tools.listing(name)
+    wanted = request.extra_tools.find(name)
+    return explained(request, wanted) if wanted is not None else request.extra_tools.listing(name)
 
 
-def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
+def menu(request: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
     """What fits the wish, or all; then the names of the rest."""
-    if asked.session is not None:
+    if request.session is not None:
         # What the client lists, it knows.
-        unlisted = [one for one in tools if asked.session.profile not in one.profiles]
-        tools = by_topics(unlisted or tools, asked.session.topics)
+        unlisted = [one for one in tools if request.session.profile not in one.profiles]
+        tools = by_topics(unlisted or tools, request.session.topics)
     ordered = list(tools)
     chosen = fitting(ordered, wish) if wish else ordered
     shown = chosen or ordered
     rest = [one.name for one in ordered if one not in shown]
     items = tuple(Item((Row(f"{call_form(one)} {one.brief or one.summary}"),)) for one in shown)
-    if asked.extra_tools is not None:
-        lines = asked.extra_tools.lines(asked.session.allowed if asked.session else None)
+    if request.extra_tools is not None:
+        lines = request.extra_tools.lines(request.session.allowed if request.session else None)
         items = (*items, *(Item((Row(line),)) for line in lines))
     if rest:
         items = (*items, Item((Row(f"also {', '.join(rest)}"),)))
@@ -93,11 +93,11 @@ def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
     return Envelope("llmc", plural(len(ordered), "tool"), (Group("", items),), data=data, in_order=True)
 
 
-def explained(asked: ToolRequest, wanted: Tool) -> Envelope:
+def explained(request: ToolRequest, wanted: Tool) -> Envelope:
     """Its signature; a session that has it gets the call form as a reminder."""
-    seen = asked.session.shown if asked.session else set()
+    seen = request.session.shown if request.session else set()
     data = {"name": wanted.name, "signature": signature(wanted)}
-    if wanted.name in seen and not asked.flag("fresh"):
+    if wanted.name in seen and not request.flag("fresh"):
         return Envelope("llmc", call_form(wanted), data=data)
     seen.add(wanted.name)
     first, *lines = signature(wanted).split("\n")

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
 
 
-def run(asked: ToolRequest) -> Envelope:
-    return report_envelope(asked, "locate_in_codebase", run_role(session_for(asked, asked.text("query")), "locator"))
+def run(request: ToolRequest) -> Envelope:
+    return report_envelope(
+        request, "locate_in_codebase", run_role(session_for(request, request.text("query")), "locator")
+    )
 
 
 TOOL = Tool(

@@ -22,25 +22,29 @@ if TYPE_CHECKING:
 PATIENCE = 5
 
 
-def run(asked: ToolRequest) -> Envelope:
-    shape = shape_of(asked)
+def run(request: ToolRequest) -> Envelope:
+    shape = shape_of(request)
     scope = scope_of(
-        asked, asked.paths(), globs=asked.texts("glob"), types=asked.texts("type"), types_not=asked.texts("type_not")
+        request,
+        request.paths(),
+        globs=request.texts("glob"),
+        types=request.texts("type"),
+        types_not=request.texts("type_not"),
     )
-    request = GrepRequest(
-        (asked.text("pattern"),),
+    query = GrepRequest(
+        (request.text("pattern"),),
         paths=scope.paths,
-        within=asked.within(),
-        files_only=asked.flag("files"),
-        count_only=asked.flag("count"),
-        stop=most_read(asked),
-        seconds=PATIENCE * asked.workspace.settings.limits.query_timeout_ms / 1000,
-        lines=line_filter(asked),
+        within=request.within(),
+        files_only=request.flag("files"),
+        count_only=request.flag("count"),
+        stop=most_read(request),
+        seconds=PATIENCE * request.workspace.settings.limits.query_timeout_ms / 1000,
+        lines=line_filter(request),
     )
-    result = find_shapes(scope.views, shape, request)
+    result = find_shapes(scope.views, shape, query)
     notes = []
-    if result.unread and result.matches < (request.stop or math.inf):
-        stopped = f"stopped at the time limit of {request.seconds:g} s"
+    if result.unread and result.matches < (query.stop or math.inf):
+        stopped = f"stopped at the time limit of {query.seconds:g} s"
         if not result.files:
             raise QueryError(
                 f"the search was {stopped}", hint="Name a path or a type, or raise limits.query_timeout_ms."
@@ -48,13 +52,13 @@ def run(asked: ToolRequest) -> Envelope:
         notes.append(f"{stopped}; name a path or a type")
     if not isinstance(shape, CodePattern) and shape.by_keyword_alone:
         notes.append(f"by keyword alone, no signature of {shape.name} is indexed")
-    return matches_envelope("match", asked, scope, request, result, None, *notes)
+    return matches_envelope("match", request, scope, query, result, None, *notes)
 
 
-def shape_of(asked: ToolRequest) -> CodePattern | CallShape:
-    pattern = asked.text("pattern").strip()
-    if asked.texts("with") or asked.texts("without"):
-        return call_shape(pattern, asked.texts("with"), asked.texts("without"))
+def shape_of(request: ToolRequest) -> CodePattern | CallShape:
+    pattern = request.text("pattern").strip()
+    if request.texts("with") or request.texts("without"):
+        return call_shape(pattern, request.texts("with"), request.texts("without"))
     return CodePattern(pattern)
 
 

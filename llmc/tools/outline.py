@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 LONGEST_SIGNATURE = 120
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    asked = with_whole_paths(asked)
-    if (types := named_types(asked)) is not None:
-        return outline_types(asked, types)
-    targets, missing = existing(workspace, [parse_target(text) for text in asked.texts("path")])
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    request = with_whole_paths(request)
+    if (types := named_types(request)) is not None:
+        return outline_types(request, types)
+    targets, missing = existing(workspace, [parse_target(text) for text in request.texts("path")])
     names = tuple(one.symbol.replace("::", ".") for one in targets if one.symbol)
     paths = workspace.path_filter([one.path for one in targets])
-    views = asked.views()
+    views = request.views()
     named = frozenset(one.path for one in targets)
-    result = outline(views, OutlineRequest(paths, asked.flag("deep"), names, named))
+    result = outline(views, OutlineRequest(paths, request.flag("deep"), names, named))
     files = [within(file, targets) for file in result.files if file.symbols]
     if names and not files and result.share == 1.0:
         raise NotFoundError(
@@ -48,7 +48,7 @@ def run(asked: ToolRequest) -> Envelope:
     languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
     symbols = sum(len(file.symbols) + file.hidden for file in files)
     found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
-    layout = layout_of(asked, views, files, named)
+    layout = layout_of(request, views, files, named)
     return Envelope(
         "outline",
         f"{found} ({languages})" if len(files) > 1 and languages else found,
@@ -59,9 +59,9 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def with_whole_paths(asked: ToolRequest) -> ToolRequest:
-    texts = asked.texts("path")
-    return replace(asked, args={**asked.args, "path": whole_paths(asked.workspace, texts)}) if texts else asked
+def with_whole_paths(request: ToolRequest) -> ToolRequest:
+    texts = request.texts("path")
+    return replace(request, args={**request.args, "path": whole_paths(request.workspace, texts)}) if texts else request
 
 
 def whole_paths(workspace: Workspace, texts: Sequence[str]) -> list[str]:
@@ -77,20 +77,20 @@ def whole_paths(workspace: Workspace, texts: Sequence[str]) -> list[str]:
     return whole
 
 
-def named_types(asked: ToolRequest) -> Lookup | None:
+def named_types(request: ToolRequest) -> Lookup | None:
     """The types to list if the only target is not a path, or if inherited members are requested."""
-    texts = asked.texts("path")
+    texts = request.texts("path")
     if len(texts) != 1:
-        if asked.flag("inherited"):
+        if request.flag("inherited"):
             raise QueryError("inherited members are those of one class", hint="outline Class --inherited")
         return None
     try:
-        asked.workspace.path_filter([parse_target(texts[0]).path])
+        request.workspace.path_filter([parse_target(texts[0]).path])
     except NotFoundError:
-        return find_types(asked, texts[0])
-    if not asked.flag("inherited"):
+        return find_types(request, texts[0])
+    if not request.flag("inherited"):
         return None
-    found = find_types(asked, texts[0]) if parse_target(texts[0]).symbol else None
+    found = find_types(request, texts[0]) if parse_target(texts[0]).symbol else None
     if found is None:
         raise QueryError(f"{texts[0]} is not a class", hint="Name one: outline Class --inherited, or path::Class.")
     return found
@@ -112,17 +112,19 @@ def existing(workspace: Workspace, targets: list[Target]) -> tuple[list[Target],
     return found, [error.message for error in errors]
 
 
-def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline], named: frozenset[str]) -> FileLayout:
+def layout_of(
+    request: ToolRequest, views: Sequence[View], files: list[FileOutline], named: frozenset[str]
+) -> FileLayout:
     """Few files, and those that are named, with their members; others on one line each."""
-    workspace = asked.workspace
+    workspace = request.workspace
 
     def name(root: str, path: str) -> str:
         return shown_path(workspace, root, path)
 
-    if asked.flag("deep") or asked.flag("all") or asked.texts("fields"):
+    if request.flag("deep") or request.flag("all") or request.texts("fields"):
         return FileLayout(tuple(group_of(file, workspace) for file in files))
     settings = workspace.settings.envelope
-    budget = min(asked.number("budget", settings.search_budget), settings.cap) - HEAD_TOKENS
+    budget = min(request.number("budget", settings.search_budget), settings.cap) - HEAD_TOKENS
     detailed = files if len(files) <= FEW_FILES else [file for file in files if file.path in named][:MOST_DETAILED]
     others = [file for file in files if file not in detailed]
     share = budget // (len(detailed) + bool(others) or 1)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["find_types", "outline_types"]
 
 
-def find_types(asked: ToolRequest, text: str) -> Lookup | None:
+def find_types(request: ToolRequest, text: str) -> Lookup | None:
     """The types of this name; None if there are none."""
-    projects = [project_of(view.root, view.root_fs, view.store) for view in asked.views()]
+    projects = [project_of(view.root, view.root_fs, view.store) for view in request.views()]
     try:
         found = find_targets(projects, text.replace("::", ":", 1) if "/" in text else text, TYPE_KINDS)
     except NotFoundError:
@@ -44,18 +44,18 @@ def kind_of(target: LookupTarget) -> str:
     return facts.kind(target.node.qualified) if facts else ""
 
 
-def outline_types(asked: ToolRequest, lookup: Lookup) -> Envelope:
+def outline_types(request: ToolRequest, lookup: Lookup) -> Envelope:
     shown, more = limited(lookup)
-    lines = Lines(asked)
-    found = [TypeOutline(lines, one, inherited=asked.flag("inherited")) for one in shown]
+    lines = Lines(request)
+    found = [TypeOutline(lines, one, inherited=request.flag("inherited")) for one in shown]
     own = sum(len(one.own) for one in found)
     inherited = sum(len(members) for one in found for _, members in one.inherited())
-    said = f"{plural(own, 'member')}, {inherited} inherited" if asked.flag("inherited") else plural(own, "member")
+    said = f"{plural(own, 'member')}, {inherited} inherited" if request.flag("inherited") else plural(own, "member")
     return Envelope(
         "outline",
         said,
         groups=tuple(group for one in found for group in one.groups()),
-        notes=notes_of(asked, more),
+        notes=notes_of(request, more),
         data={"types": [one.data() for one in found]},
         in_order=True,
     )

@@ -38,27 +38,27 @@ MOST_ROWS = 200_000
 SHOWN_VALUES = 200  # characters of a cell
 
 
-def run(asked: ToolRequest) -> Envelope:
-    names = asked.texts("handle")
-    tables = {name: rows_of(asked, asked.handles.open(name, asked.owner)) for name in names}
+def run(request: ToolRequest) -> Envelope:
+    names = request.texts("handle")
+    tables = {name: rows_of(request, request.handles.open(name, request.owner)) for name in names}
     value: Any = tables[names[0]] if len(names) == 1 else tables
-    text = asked.text("expression").strip()
+    text = request.text("expression").strip()
     if not text:
         return described(tables)
     found = evaluate(text, value)
     return shown(found, sum(map(len, tables.values())))
 
 
-def rows_of(asked: ToolRequest, handle: Handle) -> Rows:
-    check_roots(asked, handle)
+def rows_of(request: ToolRequest, handle: Handle) -> Rows:
+    check_roots(request, handle)
     if is_output(handle):
-        lines = outputs_of(asked).lines(handle.args["output"])[:MOST_ROWS]
+        lines = outputs_of(request).lines(handle.args["output"])[:MOST_ROWS]
         return [{"line": number, "text": line} for number, line in enumerate(lines, 1)]
     if handle.tool not in REPEATED:
         return [kept_row(item) for item in handle.items()][:MOST_ROWS]
     args = {name: value for name, value in handle.args.items() if name not in AMOUNTS}
-    reply = asked.tools.call(
-        replace(asked, name=handle.tool, args=args, client=None, data=True, received_at=None, ledger=None, tool=None)
+    reply = request.tools.call(
+        replace(request, name=handle.tool, args=args, client=None, data=True, received_at=None, ledger=None, tool=None)
     )
     if reply.error:
         raise QueryError(f"the call behind {handle.id} failed: {reply.text.partition(chr(10))[0]}")

@@ -21,25 +21,25 @@ MOST_SOURCES = 5
 MOST_UNREAD = 4  # members whose implementations were not followed that are named
 
 
-def run(asked: ToolRequest) -> Envelope:
-    sources, goals = looked_up(asked, asked.text("source")), looked_up(asked, asked.text("target"))
-    lines = Lines(asked)
+def run(request: ToolRequest) -> Envelope:
+    sources, goals = looked_up(request, request.text("source")), looked_up(request, request.text("target"))
+    lines = Lines(request)
     complete = True
     unread: dict[str, int] = {}
     for source in sources.targets[:MOST_SOURCES]:
         project = source.graph.project
         wanted = {one.node for one in goals.targets if one.graph.project is project}
-        chain = find_chain(source.graph, source.node, wanted, guesses=asked.flag("guesses"))
+        chain = find_chain(source.graph, source.node, wanted, guesses=request.flag("guesses"))
         complete = complete and chain.complete
         unread |= {node.qualified: files for node, files in chain.unread.items()}
         if chain.edges:
-            return found(asked, lines, source, chain.edges, other_definitions(goals, [chain.edges[-1].target]))
+            return found(request, lines, source, chain.edges, other_definitions(goals, [chain.edges[-1].target]))
     why = "" if complete else ", and not all calls were followed"
-    hint = "" if asked.flag("guesses") else "--guesses also follows calls that match by name alone"
+    hint = "" if request.flag("guesses") else "--guesses also follows calls that match by name alone"
     return Envelope(
         "path",
         f"no chain of calls was found{why}",
-        notes=notes_of(asked, not_followed(unread), hint),
+        notes=notes_of(request, not_followed(unread), hint),
         data={"path": [], "files_not_read": unread},
     )
 
@@ -53,7 +53,7 @@ def not_followed(unread: dict[str, int]) -> str:
     return f"not all implementations were followed of {', '.join(names)}{more}: impls lists them"
 
 
-def found(asked: ToolRequest, lines: Lines, first: LookupTarget, edges: tuple[Edge, ...], others: str) -> Envelope:
+def found(request: ToolRequest, lines: Lines, first: LookupTarget, edges: tuple[Edge, ...], others: str) -> Envelope:
     """`others` names the definitions of the goal that this chain does not lead to."""
     graph = first.graph
     items = tuple(item_of(lines, graph, edge) for edge in edges)
@@ -61,7 +61,7 @@ def found(asked: ToolRequest, lines: Lines, first: LookupTarget, edges: tuple[Ed
         "path",
         plural(len(edges), "call"),
         groups=(Group(f"{lines.place(graph, first.node)} {lines.head(graph, first.node)}", items),),
-        notes=notes_of(asked, others),
+        notes=notes_of(request, others),
         data={
             "path": [
                 {

@@ -73,99 +73,101 @@ CODE_HINT = "--code is shorter: every statement, no comments"
 STEPS = "steps"  # behind the handle of a delegate's reply: its steps
 
 
-def run(asked: ToolRequest) -> Envelope:
-    targets = [part for text in asked.texts("target") for part in separate(asked, text)]
+def run(request: ToolRequest) -> Envelope:
+    targets = [part for text in request.texts("target") for part in separate(request, text)]
     if len(targets) > MOST_TARGETS:
         raise QueryError(f"{len(targets)} targets are too many at once", hint=f"Read at most {MOST_TARGETS}.")
     if len(targets) == 1:
-        return read_one(asked, targets[0])
-    return together(*merged(targets, [read_or_say(asked, target) for target in targets]))
+        return read_one(request, targets[0])
+    return together(*merged(targets, [read_or_say(request, target) for target in targets]))
 
 
-def separate(asked: ToolRequest, text: str) -> list[str]:
+def separate(request: ToolRequest, text: str) -> list[str]:
     """Several targets in one string, unless a file is called so."""
     parts = written_together(text)
     path = parse_target(text).path
     if len(parts) > 1 and path != parse_target(parts[0]).path:
         with suppress(NotFoundError):
-            asked.workspace.locate(path)
+            request.workspace.locate(path)
             return [text]
     return parts
 
 
-def read_or_say(asked: ToolRequest, target: str) -> Envelope | LlmcError:
+def read_or_say(request: ToolRequest, target: str) -> Envelope | LlmcError:
     """Of several targets a wrong one takes nothing from the others."""
     try:
-        return read_one(asked, target, alone=False)
+        return read_one(request, target, alone=False)
     except LlmcError as error:
-        return with_nearest(asked.workspace, error)
+        return with_nearest(request.workspace, error)
 
 
-def read_one(asked: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
+def read_one(request: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
     name, _, number = text.partition(":")
     number = "" if number == STEPS else number
-    if (not number or number.isdecimal()) and asked.is_handle(name):
+    if (not number or number.isdecimal()) and request.is_handle(name):
         if not number:
-            return read_page(asked, name)
-        return read_item(asked, name, int(number[:9]), partial(read_span, asked))
+            return read_page(request, name)
+        return read_item(request, name, int(number[:9]), partial(read_span, request))
     try:
-        whole = completed(asked.workspace, local_target(asked.workspace, text))
-        (root_index, path, target), *others = located(asked, parse_target(whole))
+        whole = completed(request.workspace, local_target(request.workspace, text))
+        (root_index, path, target), *others = located(request, parse_target(whole))
     except NotFoundError:
-        if (remote := read_remote(asked, text)) is None:
+        if (remote := read_remote(request, text)) is None:
             raise
         return remote
     seen = root_index.root_fs.stat(path) if path else None
     if seen is None or str(seen.kind) == "folder":
         raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
-    told = read_lines(asked, root_index, path, target, alone=alone)
-    return replace(told, found=f"{told.found} · also {places_of(asked, others, 2)}") if others else told
+    told = read_lines(request, root_index, path, target, alone=alone)
+    return replace(told, found=f"{told.found} · also {places_of(request, others, 2)}") if others else told
 
 
-def read_span(asked: ToolRequest, root_index: RootIndex, path: str, start: int, end: int) -> Envelope:
-    return read_lines(asked, root_index, path, Target(path, start, end))
+def read_span(request: ToolRequest, root_index: RootIndex, path: str, start: int, end: int) -> Envelope:
+    return read_lines(request, root_index, path, Target(path, start, end))
 
 
-def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Target, *, alone: bool = True) -> Envelope:
+def read_lines(
+    request: ToolRequest, root_index: RootIndex, path: str, target: Target, *, alone: bool = True
+) -> Envelope:
     """A range, a symbol or a whole file; of a long file its map."""
     lines = read_target(root_index.root_fs, path)
     if isinstance(lines, BinaryFile):
-        return binary_envelope(asked, root_index, path, lines)
-    views = [view for view in asked.workspace.views() if view.root.id == root_index.root.id]
+        return binary_envelope(request, root_index, path, lines)
+    views = [view for view in request.workspace.views() if view.root.id == root_index.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
     if target.symbol:
         target = find_symbol(views[0], path, target)
     overloads = overloads_with_body(target, lines)
-    if are_shown_together(asked, target, overloads):
-        return read_overloads(asked, root_index, path, target, overloads)
+    if are_shown_together(request, target, overloads):
+        return read_overloads(request, root_index, path, target, overloads)
     if target.start > len(lines):
         raise NotFoundError(f"{path} has {plural(len(lines), 'line')}", hint="Ask for lines within it.", path=path)
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
     whole = Item(rows, "", root_index.root.id, path, start, end)
-    most = 0 if asked.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
-    shown = as_asked(asked, target, rows, lines, path, LONG_FUNCTION if alone else LONG_OF_SEVERAL, most)
+    most = 0 if request.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
+    shown = as_asked(request, target, rows, lines, path, LONG_FUNCTION if alone else LONG_OF_SEVERAL, most)
     if shown is not None:
         rows, notes = shown[0], (*notes, *shown[1])
         whole = replace(whole, rows=rows)
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
-    title = shown_path(asked.workspace, root_index.root.id, path)
+    title = shown_path(request.workspace, root_index.root.id, path)
     span = lines_words(target, start, end, len(lines))
     found = f"{title}{span}{inside_of(views[0], path, target)}{also_words(overloads)}"
     is_shared_range = bool(target.start) and not alone  # explicitly named lines and symbols are shown in full
-    wanted = asked.flag("all") or asked.flag("code") or asked.text(FOCUS.name)
+    wanted = request.flag("all") or request.flag("code") or request.text(FOCUS.name)
     long = len(rows) > WHOLE_LINES and not is_shared_range and not wanted
     if long and alone and not target.start:
         from llmc.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
 
-        told = log_envelope(asked, root_index, path, title, lines)
+        told = log_envelope(request, root_index, path, title, lines)
         if told is not None:
             return told
     if shown is None:
         return shape(found, views[0], whole, notes, data, most, "\n".join(lines) + "\n")
     if long and (target.named or not target.start):
-        return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
+        return mapped(request, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
@@ -176,22 +178,22 @@ def lines_words(target: Target, start: int, end: int, total: int) -> str:
     return f":{f'{start}-{end}' if end > start else start} of {plural(total, 'line')}"
 
 
-def are_shown_together(asked: ToolRequest, target: Target, overloads: Sequence[tuple[int, int]]) -> bool:
+def are_shown_together(request: ToolRequest, target: Target, overloads: Sequence[tuple[int, int]]) -> bool:
     total = sum(end - start + 1 for start, end in (*overloads, (target.start, target.end)))
-    return bool(overloads) and (asked.flag("all") or total <= SHORT_OVERLOADS) and not asked.flag("skeleton")
+    return bool(overloads) and (request.flag("all") or total <= SHORT_OVERLOADS) and not request.flag("skeleton")
 
 
 def read_overloads(
-    asked: ToolRequest, root_index: RootIndex, path: str, target: Target, overloads: Sequence[tuple[int, int]]
+    request: ToolRequest, root_index: RootIndex, path: str, target: Target, overloads: Sequence[tuple[int, int]]
 ) -> Envelope:
     """All of them, in the order of the file. `data` is that of the longest, with the others in `overloads`."""
     spans = sorted([(target.start, target.end), *overloads])
     told = {
-        (start, end): read_lines(asked, root_index, path, replace(target, start=start, end=end, overloads=()))
+        (start, end): read_lines(request, root_index, path, replace(target, start=start, end=end, overloads=()))
         for start, end in spans
     }
     meant = told[target.start, target.end]
-    title = shown_path(asked.workspace, root_index.root.id, path)
+    title = shown_path(request.workspace, root_index.root.id, path)
     shown = ", ".join(f"{start}-{end}" if end > start else str(start) for start, end in spans)
     others = [{name: told[span].data[name] for name in ("start_line", "end_line", "text")} for span in overloads]
     return replace(
@@ -221,29 +223,29 @@ def inside_of(view: View, path: str, target: Target) -> str:
 
 
 def as_asked(  # noqa: PLR0917 - what is known of these lines
-    asked: ToolRequest, target: Target, rows: tuple[Row, ...], lines: Sequence[str], path: str, long: int, most: int
+    request: ToolRequest, target: Target, rows: tuple[Row, ...], lines: Sequence[str], path: str, long: int, most: int
 ) -> tuple[tuple[Row, ...], tuple[str, ...]] | None:
     """The lines, or with `--code` and of a long function their statements, and what the first line says about that.
     None if a skeleton is wanted, or a long function has more than `most` statements."""
-    if asked.text(FOCUS.name):
-        return (code_rows(rows, lines, path), (CODE_ALONE,)) if asked.flag("code") else (rows, ())
-    if asked.flag("skeleton"):
+    if request.text(FOCUS.name):
+        return (code_rows(rows, lines, path), (CODE_ALONE,)) if request.flag("code") else (rows, ())
+    if request.flag("skeleton"):
         return None
-    is_long = target.kind in CALLABLES and len(rows) > long and not (asked.flag("all") or asked.flag("code"))
-    code = code_rows(rows, lines, path) if asked.flag("code") or is_long else rows
+    is_long = target.kind in CALLABLES and len(rows) > long and not (request.flag("all") or request.flag("code"))
+    code = code_rows(rows, lines, path) if request.flag("code") or is_long else rows
     if is_long and len(code) > FEW_STATEMENTS * most:
         return None
     if len(code) < len(rows):
-        return code, (CODE_ALONE if asked.flag("code") else f"{CODE_ALONE}, --all shows them",)
-    may_hint = LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES and not asked.flag("all")
+        return code, (CODE_ALONE if request.flag("code") else f"{CODE_ALONE}, --all shows them",)
+    may_hint = LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES and not request.flag("all")
     may_hint = may_hint and has_statements(language_of(path))
     is_hinted = may_hint and is_shorter_as_code(rows, FileText("\n".join(lines) + "\n", language_of(path)))
     return rows, (CODE_HINT,) if is_hinted else ()
 
 
-def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
+def binary_envelope(request: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
     root = root_index.root.id
-    found = f"{shown_path(asked.workspace, root, path)} · {file} · not text"
+    found = f"{shown_path(request.workspace, root, path)} · {file} · not text"
     return Envelope("read", found, (Group("", (Item((), "", root, path),)),), data={"path": path, **asdict(file)})
 
 
@@ -265,7 +267,13 @@ def shape(  # noqa: PLR0917 - what is known of these lines
 
 
 def mapped(  # noqa: PLR0917 - as `shape`, with the share of the call's budget
-    asked: ToolRequest, found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, Any], share: float
+    request: ToolRequest,
+    found: str,
+    view: View,
+    whole: Item,
+    notes: tuple[str, ...],
+    data: dict[str, Any],
+    share: float,
 ) -> Envelope:
     """Of a long file or class its first lines and its outline; the rest is behind the handle. A file without symbols is
     shown from its beginning."""
@@ -275,7 +283,7 @@ def mapped(  # noqa: PLR0917 - as `shape`, with the share of the call's budget
     last = whole.start + size - 1
     inside = range(last + 1, whole.end + 1)
     files = outline([view], OutlineRequest(PathFilter(under=(whole.path,)))).files
-    budget = round(share * asked.number("budget", asked.workspace.settings.envelope.read_budget))
+    budget = round(share * request.number("budget", request.workspace.settings.envelope.read_budget))
     text = str(data["text"]) if whole.start == 1 else None
     symbols = tuple(
         item

@@ -26,16 +26,18 @@ __all__ = ["log_envelope"]
 LOG = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[/_.-])(?:log|output|build|test)s?[^/]*\.txt$", re.IGNORECASE)
 
 
-def log_envelope(asked: ToolRequest, root_index: RootIndex, path: str, title: str, lines: list[str]) -> Envelope | None:
+def log_envelope(
+    request: ToolRequest, root_index: RootIndex, path: str, title: str, lines: list[str]
+) -> Envelope | None:
     """None if it is not a log, or not in a format that is known."""
     if not LOG.search(path):
         return None
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
-    kept = cleaned(Captured(text), redactor_for(asked.workspace.settings.redaction))
-    summary = summarise(kept.lines, exit_code=1, relative=namer(asked.workspace, root_index.root.path))
+    kept = cleaned(Captured(text), redactor_for(request.workspace.settings.redaction))
+    summary = summarise(kept.lines, exit_code=1, relative=namer(request.workspace, root_index.root.path))
     if summary.report is None or not summary.report.problems or summary.whole:
         return None
-    source = {"id": outputs_of(asked).put(kept.lines), "lines": len(kept.lines), "from": 1}
+    source = {"id": outputs_of(request).put(kept.lines), "lines": len(kept.lines), "from": 1}
     place = {"root": root_index.root.id, "path": path, "lines": len(lines)}
     found = " · ".join((title, f"{len(lines):,} lines", *summary.words))
     data = {**place, "bytes": len(text), "question": path, "output": source}

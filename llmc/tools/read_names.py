@@ -30,21 +30,21 @@ MOST_PLACES = 5
 Found = tuple["RootIndex", str, Target]
 
 
-def located(asked: ToolRequest, target: Target) -> list[Found]:
+def located(request: ToolRequest, target: Target) -> list[Found]:
     """A path; or a name that is none, such as `Parser.feed`: where it is defined, if one place is the obvious one. The
     other places follow."""
     try:
-        return [(*asked.workspace.locate(target.path), target)]
+        return [(*request.workspace.locate(target.path), target)]
     except NotFoundError:
         name = without_receiver_type(".".join(filter(None, (target.path, target.symbol))))
-        found = [(index, path, part_of(one, target)) for index, path, one in defined(asked, name)]
+        found = [(index, path, part_of(one, target)) for index, path, one in defined(request, name)]
         if not found:
             raise
     found.sort(key=lambda one: (role_of(one[1]) != "code", -one[2].length))
     meant = obvious(found, name)
     if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
-        raise NotFoundError(f"{name} is ambiguous", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
+        raise NotFoundError(f"{name} is ambiguous", reason=reason, hint=f"Read one: {places_of(request, found)}.")
     return [meant, *(one for one in found if not is_within(one, meant))]
 
 
@@ -74,12 +74,14 @@ def obvious(found: list[Found], name: str) -> Found | None:
     return next((only[0] for only in (code, bodies, whole) if len(only) == 1), None)
 
 
-def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -> str:
-    shown = [f"{shown_path(asked.workspace, root_index.root.id, path)}:{one.start}" for root_index, path, one in found]
+def places_of(request: ToolRequest, found: list[Found], most: int = MOST_PLACES) -> str:
+    shown = [
+        f"{shown_path(request.workspace, root_index.root.id, path)}:{one.start}" for root_index, path, one in found
+    ]
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
-def defined(asked: ToolRequest, name: str) -> list[Found]:
+def defined(request: ToolRequest, name: str) -> list[Found]:
     """One for each file and qualified name: overloads are one target."""
     if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot look up
         return []
@@ -87,7 +89,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
     found: dict[tuple[str, str, str], list[Symbol]] = {}
     last = wanted.rpartition(".")[2]
     complete = True
-    for view in asked.workspace.views():
+    for view in request.workspace.views():
         places = view.store.catalog.places(view.root.id)
         known = [
             (path, one.symbol)
@@ -105,7 +107,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
             f"{name} was not found so far", reason="the index is still being built", hint="Ask again in a moment."
         )
     return [
-        (asked.workspace.root_index(root), path, named_target(path, symbols))
+        (request.workspace.root_index(root), path, named_target(path, symbols))
         for (root, path, _), symbols in found.items()
     ]
 

@@ -85,18 +85,18 @@ def _place(target: LookupTarget) -> RefPlace:
     return RefPlace(project.root.id, target.path, start, end, kind, container, symbol.signature if symbol else "")
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    named = asked.texts("kind")
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    named = request.texts("kind")
     kinds = frozenset(kind for one in named for kind in KINDS.get(one, (one,)))
     only_definitions = bool(named) and not kinds
-    text = asked.text("name")
+    text = request.text("name")
     name = name_parts(text)[1] if is_qualified(text) else text
-    request = RefsRequest(name, kinds, workspace.path_filter(asked.texts("path")))
-    result = refs(asked.views(), request)
+    query = RefsRequest(name, kinds, workspace.path_filter(request.texts("path")))
+    result = refs(request.views(), query)
     left_out = 0
     if is_qualified(text):
-        result, left_out = narrowed(asked.views(), text, result)
+        result, left_out = narrowed(request.views(), text, result)
     if only_definitions:
         result = replace(result, references=(), elsewhere=0, holding=(), callees=())
     others = f"{plural(left_out, 'use')} of other definitions left out" if left_out and not only_definitions else ""

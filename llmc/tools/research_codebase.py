@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
 
 
-def run(asked: ToolRequest) -> Envelope:
-    return report_envelope(asked, "research_codebase", research(session_for(asked, asked.text("question"))))
+def run(request: ToolRequest) -> Envelope:
+    return report_envelope(request, "research_codebase", research(session_for(request, request.text("question"))))
 
 
 TOOL = Tool(

@@ -20,26 +20,28 @@ if TYPE_CHECKING:
 MOST_LISTED, MOST_READ = 20, 200
 
 
-def run(asked: ToolRequest) -> Envelope:
-    name = asked.text("name")
+def run(request: ToolRequest) -> Envelope:
+    name = request.text("name")
     if not name:
-        return listing(asked)
-    found = parse_handoff(artifacts_of(asked.workspace).read(name.rpartition("/")[2] if is_ours(asked, name) else name))
+        return listing(request)
+    found = parse_handoff(
+        artifacts_of(request.workspace).read(name.rpartition("/")[2] if is_ours(request, name) else name)
+    )
     if found is None:
         raise QueryError(f"{name} is no handoff", hint="`resume_handoff` without a name lists those there are.")
-    return resumed(asked, found)
+    return resumed(request, found)
 
 
-def is_ours(asked: ToolRequest, name: str) -> bool:
+def is_ours(request: ToolRequest, name: str) -> bool:
     """The path that an earlier reply gave is as good as the name in it."""
-    return name.rpartition("/")[0] == artifacts_of(asked.workspace).folder
+    return name.rpartition("/")[0] == artifacts_of(request.workspace).folder
 
 
-def listing(asked: ToolRequest) -> Envelope:
+def listing(request: ToolRequest) -> Envelope:
     """The handoffs about folders of this workspace, newest first, and how many there are about others."""
-    folder = artifacts_of(asked.workspace)
+    folder = artifacts_of(request.workspace)
     found = [(one, parse_handoff(folder.read(one.name))) for one in folder.all()[:MOST_READ]]
-    listed = [one for one, handoff in found if handoff is not None and is_about_workspace(asked, handoff)]
+    listed = [one for one, handoff in found if handoff is not None and is_about_workspace(request, handoff)]
     others = sum(handoff is not None for _, handoff in found) - len(listed)
     items = tuple(
         Item((Row(f"{one.name} · {time.strftime('%Y-%m-%d %H:%M', time.localtime(one.written))}"),))
@@ -51,17 +53,17 @@ def listing(asked: ToolRequest) -> Envelope:
     return Envelope("resume_handoff", plural(len(listed), "handoff"), groups, notes, data=data)
 
 
-def is_about_workspace(asked: ToolRequest, handoff: Handoff) -> bool:
+def is_about_workspace(request: ToolRequest, handoff: Handoff) -> bool:
     """Whether one of the folders that it is about is in a root of this workspace; a file that names none may be."""
-    roots = [one.root.path for one in asked.workspace.root_indexes]
+    roots = [one.root.path for one in request.workspace.root_indexes]
     return not handoff.roots or any(f"{one}/".startswith(f"{root}/") for one in handoff.roots for root in roots)
 
 
-def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
+def resumed(request: ToolRequest, found: Handoff) -> Envelope:
     alive: list[str] = []
     gone: list[str] = []
     for name, question in found.handles:
-        (alive if asked.is_alive(name) else gone).append(f"{name} {question}")
+        (alive if request.is_alive(name) else gone).append(f"{name} {question}")
     groups = [
         group("question", [found.question]),
         group("summary", [found.summary] if found.summary else []),
@@ -77,7 +79,7 @@ def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
         "resume_handoff",
         f"a handoff with {plural(len(found.findings), 'finding')}",
         tuple(one for one in groups if one.items),
-        () if is_about_workspace(asked, found) else (f"about {', '.join(found.roots)}; its paths do not open here",),
+        () if is_about_workspace(request, found) else (f"about {', '.join(found.roots)}; its paths do not open here",),
         data={
             "question": found.question,
             "summary": found.summary,

@@ -47,12 +47,12 @@ class CallScope:
 
 
 def scope_of(
-    asked: ToolRequest, typed: Sequence[str], name: str = "", *, listing: bool = False, **conditions: tuple[str, ...]
+    request: ToolRequest, typed: Sequence[str], name: str = "", *, listing: bool = False, **conditions: tuple[str, ...]
 ) -> CallScope:
     """`name` is what `find` looks for: it may be the path of an ignored file, and only what is called so is counted as
     denied. `listing`: the reply is a list of files, so that a few denied ones are named. ReadError if nothing is named
     but what the denylist refuses."""
-    workspace = asked.workspace
+    workspace = request.workspace
     excluded = tuple(part for path in typed if path.startswith("!") for part in path.split())
     conditions["globs"] = (*conditions.get("globs", ()), *excluded)  # `!tests` is what it is as a glob
     named, missing = existing_paths(workspace, [path for path in typed if not path.startswith("!")])
@@ -66,7 +66,7 @@ def scope_of(
     )
     extra = unindexed([*named, *files_called(workspace, name)])
     views = tuple(
-        replace(view, named=extra[view.root.id]) if extra.get(view.root.id) else view for view in asked.views()
+        replace(view, named=extra[view.root.id]) if extra.get(view.root.id) else view for view in request.views()
     )
     denied = [(root, one.path) for root, one in refused]
     if name:
@@ -76,7 +76,7 @@ def scope_of(
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
     absent = (f"no such path: {', '.join(missing)}",) if missing else ()
-    sought = asked.text("pattern")
+    sought = request.text("pattern")
     kept_out = denied_notes(workspace, views, filtered, denied, sought=sought, by_name=bool(name), listing=listing)
     notes = (*absent, *kept_out, *counted(workspace, "skipped", skipped))
     return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
@@ -112,15 +112,15 @@ def written_together(text: str) -> list[str]:
 PATH_LIKE: Final = re.compile(r"[\w./:@$~*+-]+")
 
 
-def in_scope(asked: ToolRequest) -> ToolRequest:
+def in_scope(request: ToolRequest) -> ToolRequest:
     """The call on the repositories and refs that it names: by argument, or in the query of a search."""
-    repos, refs = list(asked.texts("repo")), list(asked.texts("ref"))
-    query = asked.text("query") if asked.name == "search" else ""
-    if asked.flag("syntax") or is_written_as_query(query):
+    repos, refs = list(request.texts("repo")), list(request.texts("ref"))
+    query = request.text("query") if request.name == "search" else ""
+    if request.flag("syntax") or is_written_as_query(query):
         filters = [one for one in read_operators(query).filters if not one.exclude]
         refs += [one.value for one in filters if one.name == "ref"]
-        repos += [one.value for one in filters if one.name == "root"] if asked.workspace.is_shared else []
-    return replace(asked, workspace=asked.workspace.narrowed(repos, refs)) if repos or refs else asked
+        repos += [one.value for one in filters if one.name == "root"] if request.workspace.is_shared else []
+    return replace(request, workspace=request.workspace.narrowed(repos, refs)) if repos or refs else request
 
 
 def unindexed(named: Iterable[tuple[RootIndex, NamedPath]]) -> dict[str, frozenset[str]]:
@@ -196,12 +196,12 @@ def counted(workspace: Workspace, word: str, places: Sequence[tuple[str, str]]) 
     return (f"{plural(len(places), 'file')} {word}",) if places else ()
 
 
-def names_unindexed(asked: ToolRequest) -> bool:
+def names_unindexed(request: ToolRequest) -> bool:
     """Whether a path is named that the index does not hold: then nothing tells when the reply is out of date."""
     return any(
         path and root_index.is_unindexed(path)
-        for typed in (*asked.paths(), *asked.texts("name"))
-        for root_index, path in places_of(asked.workspace, typed)
+        for typed in (*request.paths(), *request.texts("name"))
+        for root_index, path in places_of(request.workspace, typed)
     )
 
 

@@ -39,31 +39,31 @@ LONGEST_LINE, LONGEST_NAME = 400, 60
 LONGEST_QUESTION = 1_000  # characters; a longer query is a report
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    plain = not (asked.flag("explain") or asked.flag("all") or asked.texts("path") or asked.args.get("limit"))
-    by_name = name_envelope(asked, asked.text("query")) if plain else None
-    if by_name is not None and not asked.wants_data:
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    plain = not (request.flag("explain") or request.flag("all") or request.texts("path") or request.args.get("limit"))
+    by_name = name_envelope(request, request.text("query")) if plain else None
+    if by_name is not None and not request.wants_data:
         return by_name
-    request = SearchRequest(
-        asked.text("query"),
-        paths=workspace.path_filter(asked.paths()),
-        within=asked.within(),
-        limit=asked.number("limit", MOST_FILES),
-        room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
-        syntax=asked.flag("syntax"),
+    query = SearchRequest(
+        request.text("query"),
+        paths=workspace.path_filter(request.paths()),
+        within=request.within(),
+        limit=request.number("limit", MOST_FILES),
+        room=ROOM_OF_TOKEN * request.number("budget", ROOM // ROOM_OF_TOKEN),
+        syntax=request.flag("syntax"),
     )
-    views = asked.views()
-    result = search(views, request)
-    if not asked.number("limit", 0) and not asked.flag("all"):
-        result = replace(result, files=near_enough(result, is_report=len(request.query) > LONGEST_QUESTION))
-    envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
-    envelope = show_around(envelope, telling_words(request.query))
+    views = request.views()
+    result = search(views, query)
+    if not request.number("limit", 0) and not request.flag("all"):
+        result = replace(result, files=near_enough(result, is_report=len(query.query) > LONGEST_QUESTION))
+    envelope = by_name or envelope_of(result, workspace, explain=request.flag("explain"))
+    envelope = show_around(envelope, telling_words(query.query))
     if not result.files:
         envelope = replace(
-            envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths, sought=request.query))
+            envelope, notes=(*envelope.notes, *denied_notes(workspace, views, query.paths, sought=query.query))
         )
-    return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
+    return replace(envelope, data=data_of(result)) if request.wants_data else envelope
 
 
 def telling_words(query: str) -> tuple[str, ...]:

@@ -40,21 +40,21 @@ MOST_DEFINITIONS = 8
 FEW_DEFINITIONS = 3  # of more than these none is the one that is meant
 
 
-def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
+def name_envelope(request: ToolRequest, query: str) -> Envelope | None:
     """None where the query is not the exact name of a function."""
     name = query.strip()
     if not IDENTIFIER.fullmatch(name) or not MARKED.search(name):
         return None
     wanted = name.removesuffix("()").replace("::", ".").replace("#", ".")
-    views = asked.views()
+    views = request.views()
     found = [(view, path, symbol) for view in views for path, symbol in definitions(view, wanted)]
     if not found:
         return None
     found.sort(key=lambda one: (role_of(one[1]) != "code", one[2].start_line - one[2].end_line))
     last = wanted.rpartition(".")[2]
-    request = GrepRequest((last,), fixed=True, word=True, stop=MOST_USES, count_rest=True)
-    result = grep(views, request)
-    matcher = matcher_for(request)
+    uses = GrepRequest((last,), fixed=True, word=True, stop=MOST_USES, count_rest=True)
+    result = grep(views, uses)
+    matcher = matcher_for(uses)
     listed = [one for one in result.files if not one.counted]
     code = [one for one in listed if section_of(one.path) == "code"]
     # Of tests and docs only the number of lines is shown, so their symbols are not looked up.
@@ -66,7 +66,7 @@ def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
         ),
         *(ungrouped(one, None) for one in listed if one not in code),
     ]
-    groups = [*defined_groups(asked, found), *use_groups(asked, found, files)]
+    groups = [*defined_groups(request, found), *use_groups(request, found, files)]
     places = f"{plural(result.matches, 'line')} in {plural(len(result.files), 'file')}"
     return Envelope(
         "search",
@@ -93,17 +93,17 @@ def definitions(view: View, wanted: str) -> list[tuple[str, Symbol]]:
     return [(path, symbol) for path, symbol in exact if symbol.kind in CALLABLE]
 
 
-def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]) -> list[Group]:
+def defined_groups(request: ToolRequest, found: Sequence[tuple[View, str, Symbol]]) -> list[Group]:
     """The first definition quoted, the others by their first line."""
     groups = []
     for at, (view, path, symbol) in enumerate(found[:MOST_DEFINITIONS]):
-        text = asked.workspace.text_of(view.root.id, path)
+        text = request.workspace.text_of(view.root.id, path)
         lines = text.split("\n")[symbol.start_line - 1 : symbol.end_line] if text else []
         is_quoted = at == 0 and bool(lines) and len(found) <= FEW_DEFINITIONS
         rows = quoted(path, text or "", lines, symbol) if is_quoted else (first_line(symbol),)
         title = f"{symbol.qualified} {symbol.start_line}-{symbol.end_line}" if is_quoted else ""
         item = Item(rows, title, view.root.id, path, symbol.start_line, symbol.end_line)
-        groups.append(Group(shown_path(asked.workspace, view.root.id, path), (item,)))
+        groups.append(Group(shown_path(request.workspace, view.root.id, path), (item,)))
     if len(found) > MOST_DEFINITIONS:
         groups.append(Group(f"… {len(found) - MOST_DEFINITIONS} more definitions", (Item(),)))
     return groups
@@ -125,9 +125,9 @@ FEW_TESTS = 4  # test files that are named; more are counted
 FEW_FILES = 5
 
 
-def use_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]], files: list[FileGroups]) -> list[Group]:
+def use_groups(request: ToolRequest, found: Sequence[tuple[View, str, Symbol]], files: list[FileGroups]) -> list[Group]:
     def name(root: str, path: str) -> str:
-        return shown_path(asked.workspace, root, path)
+        return shown_path(request.workspace, root, path)
 
     own = {(view.root.id, path, symbol.start_line) for view, path, symbol in found}
     code = [file for file in files if section_of(file.path, file.role) == "code"]

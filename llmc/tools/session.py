@@ -43,18 +43,18 @@ LAST = 20
 MOST_FOUND = 8
 
 
-def run(asked: ToolRequest) -> Envelope:
-    action = asked.text("action", "show").strip().lower()
+def run(request: ToolRequest) -> Envelope:
+    action = request.text("action", "show").strip().lower()
     if action not in ACTIONS:
         raise QueryError(f"session has no action {action!r}", hint=f"There are {', '.join(ACTIONS)}.")
-    return ACTIONS[action](asked)
+    return ACTIONS[action](request)
 
 
 # ---- sessions ----
 
 
-def listed(asked: ToolRequest) -> Envelope:
-    found = memory_of(asked.workspace).all(owner_of(asked.owner))
+def listed(request: ToolRequest) -> Envelope:
+    found = memory_of(request.workspace).all(owner_of(request.owner))
     now = time.time()
     table = [
         {
@@ -72,12 +72,12 @@ def listed(asked: ToolRequest) -> Envelope:
     return Envelope("session", plural(len(found), "session"), groups, data={"sessions": table}, in_order=True)
 
 
-def shown(asked: ToolRequest) -> Envelope:
+def shown(request: ToolRequest) -> Envelope:
     """Its keys, its lists, and its cost."""
-    kept = present(asked, asked.text("name"))
-    memory, agent = memory_of(asked.workspace), agent_of(asked)
+    kept = present(request, request.text("name"))
+    memory, agent = memory_of(request.workspace), agent_of(request)
     cells, lists = memory.cells(kept, agent), memory.lists(kept, agent)
-    budget = budget_of(memory, kept, asked.workspace.settings.session.budget_tokens)
+    budget = budget_of(memory, kept, request.workspace.settings.session.budget_tokens)
     share = f", {kept.served * 100 // budget} % of {budget:,}" if budget else ""
     found = f"session {kept.name}: {plural(kept.calls, 'call')}, {kept.content + kept.frame:,} tokens{share}"
     rows = [
@@ -96,62 +96,62 @@ def shown(asked: ToolRequest) -> Envelope:
     return Envelope("session", found, tuple(one for one in groups if one.items), notes, data=data, in_order=True)
 
 
-def resumed(asked: ToolRequest) -> Envelope:
+def resumed(request: ToolRequest) -> Envelope:
     """This connection continues a session that another one began."""
-    name = asked.text("name") or asked.text("key")
+    name = request.text("name") or request.text("key")
     if not name:
         raise QueryError("which session?", hint="session list names them; then session resume name=…")
-    memory = memory_of(asked.workspace)
-    kept = memory.find(owner_of(asked.owner), name)
-    if asked.session is not None:
-        join(memory, asked.session, kept)
+    memory = memory_of(request.workspace)
+    kept = memory.find(owner_of(request.owner), name)
+    if request.session is not None:
+        join(memory, request.session, kept)
         memory.begin_context(kept)
-    return checkpoint_envelope(asked, kept)
+    return checkpoint_envelope(request, kept)
 
 
-def checkpointed(asked: ToolRequest) -> Envelope:
+def checkpointed(request: ToolRequest) -> Envelope:
     """The state of the work; `value` is the agent's own summary, which is listed first from now on."""
-    kept, _ = required(asked, asked.text("name"))
-    own = text_of(asked)
-    memory = memory_of(asked.workspace)
+    kept, _ = required(request, request.text("name"))
+    own = text_of(request)
+    memory = memory_of(request.workspace)
     if own:
         memory.append(
-            kept, SessionEntry(CHECKPOINTS, one_line(own, 600), agent_of(asked), "checkpoint", slice_of(asked))
+            kept, SessionEntry(CHECKPOINTS, one_line(own, 600), agent_of(request), "checkpoint", slice_of(request))
         )
-    return checkpoint_envelope(asked, kept)
+    return checkpoint_envelope(request, kept)
 
 
-def checkpoint_envelope(asked: ToolRequest, kept: SessionRecord) -> Envelope:
-    lines = checkpoint(memory_of(asked.workspace), kept, agent_of(asked), asked.is_alive)
+def checkpoint_envelope(request: ToolRequest, kept: SessionRecord) -> Envelope:
+    lines = checkpoint(memory_of(request.workspace), kept, agent_of(request), request.is_alive)
     first, *rest = lines
     data = {"session": kept.name, "checkpoint": "\n".join(lines)}
     return Envelope("session", first, (group("", rest),) if rest else (), data=data, in_order=True)
 
 
-def dropped(asked: ToolRequest) -> Envelope:
+def dropped(request: ToolRequest) -> Envelope:
     """A whole session by its name, or one key of it."""
-    memory, name, key = memory_of(asked.workspace), asked.text("name"), asked.text("key")
+    memory, name, key = memory_of(request.workspace), request.text("name"), request.text("key")
     if key:
-        kept = present(asked, name)
-        memory.put(kept, Draft(key, None, writer_of(asked), version_of(asked), slice_of(asked)))
+        kept = present(request, name)
+        memory.put(kept, Draft(key, None, writer_of(request), version_of(request), slice_of(request)))
         return Envelope("session", f"{key} dropped", data={"dropped": key})
     if not name:
         raise QueryError("which session?", hint="Name one, or a key of this one.")
-    memory.drop(owner_of(asked.owner), name)
+    memory.drop(owner_of(request.owner), name)
     return Envelope("session", f"session {name} dropped", data={"dropped": name})
 
 
 # ---- keys and lists ----
 
 
-def got(asked: ToolRequest) -> Envelope:
-    kept = present(asked, asked.text("name"))
-    memory, key, agent = memory_of(asked.workspace), key_of(asked), agent_of(asked)
+def got(request: ToolRequest) -> Envelope:
+    kept = present(request, request.text("name"))
+    memory, key, agent = memory_of(request.workspace), key_of(request), agent_of(request)
     cell = memory.get(kept, key, agent)
     if cell is not None:
         found = f"{cell.key} v{cell.version} {writer_label(cell.writer)}, {minutes(time.time() - cell.at)} ago"
         return Envelope("session", found, (group("", value_lines(cell.value)),), data=as_data(cell), in_order=True)
-    entries = memory.entries(kept, agent, key, LAST if not asked.flag("all") else 5_000)
+    entries = memory.entries(kept, agent, key, LAST if not request.flag("all") else 5_000)
     if entries:
         total = memory.lists(kept, agent)[key]
         rows = [entry_row(one, titled=False) for one in reversed(entries)]
@@ -162,12 +162,12 @@ def got(asked: ToolRequest) -> Envelope:
     raise NotFoundError(f"{key} is not set", hint=hint)
 
 
-def put(asked: ToolRequest) -> Envelope:
-    if asked.args.get("value") is None:
+def put(request: ToolRequest) -> Envelope:
+    if request.args.get("value") is None:
         raise QueryError("session set needs a value", hint="session drop forgets a key.")
-    kept, new = required(asked, asked.text("name"))
-    draft = Draft(key_of(asked), value_of(asked), writer_of(asked), version_of(asked), slice_of(asked))
-    cell = memory_of(asked.workspace).put(kept, draft)
+    kept, new = required(request, request.text("name"))
+    draft = Draft(key_of(request), value_of(request), writer_of(request), version_of(request), slice_of(request))
+    cell = memory_of(request.workspace).put(kept, draft)
     return Envelope(
         "session",
         f"{cell.key} v{cell.version}{begin_note(kept, new=new)}",
@@ -175,29 +175,29 @@ def put(asked: ToolRequest) -> Envelope:
     )
 
 
-def appended(asked: ToolRequest) -> Envelope:
+def appended(request: ToolRequest) -> Envelope:
     """Appends to a list, the log unless a key is given; appends never conflict."""
-    text = text_of(asked)
+    text = text_of(request)
     if not text:
         raise QueryError("session append needs a value", hint="What is to be remembered, in a sentence or as JSON.")
-    kept, new = required(asked, asked.text("name"))
-    name = asked.text("key", LOG)
+    kept, new = required(request, request.text("name"))
+    name = request.text("key", LOG)
     if name == TOOLS:
         raise QueryError("the tool history is written by llmc alone", hint="Append to log, or to a list of your own.")
-    agent = agent_of(asked)
-    entry = SessionEntry(name, text, agent, one_line(asked.text("act", "said"), 40), slice_of(asked))
-    number = memory_of(asked.workspace).append(kept, entry)
+    agent = agent_of(request)
+    entry = SessionEntry(name, text, agent, one_line(request.text("act", "said"), 40), slice_of(request))
+    number = memory_of(request.workspace).append(kept, entry)
     return Envelope(
         "session", f"{name} #{number}{begin_note(kept, new=new)}", data={"session": kept.name, "number": number}
     )
 
 
-def searched(asked: ToolRequest) -> Envelope:
-    kept = present(asked, asked.text("name"))
-    query = asked.text("query") or text_of(asked)
+def searched(request: ToolRequest) -> Envelope:
+    kept = present(request, request.text("name"))
+    query = request.text("query") or text_of(request)
     if not query.strip():
         raise QueryError("session search needs a query", hint="In words what was said or found.")
-    found = remembered_for(asked, kept, query, MOST_FOUND)
+    found = remembered_for(request, kept, query, MOST_FOUND)
     now = time.time()
     items = tuple(
         Item(tuple(Row(line) for line in one.text.split("\n")), f"{one.of} {one.speaker}, {minutes(now - one.at)} ago")

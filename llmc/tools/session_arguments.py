@@ -43,49 +43,49 @@ __all__ = [
 LONGEST_KEY = 200
 
 
-def key_of(asked: ToolRequest) -> str:
-    key = asked.text("key").strip()
+def key_of(request: ToolRequest) -> str:
+    key = request.text("key").strip()
     if not key or len(key) > LONGEST_KEY:
         raise QueryError(
-            f"session {asked.text('action')} needs a key", hint="Such as plan, goal, context, or your own."
+            f"session {request.text('action')} needs a key", hint="Such as plan, goal, context, or your own."
         )
     return key
 
 
-def agent_of(asked: ToolRequest) -> str:
+def agent_of(request: ToolRequest) -> str:
     """Whose private keys are visible: the agent that the caller names, else the persona of the connection."""
-    return asked.text("agent") or (asked.session.agent if asked.session else "")
+    return request.text("agent") or (request.session.agent if request.session else "")
 
 
-def writer_of(asked: ToolRequest) -> str:
+def writer_of(request: ToolRequest) -> str:
     """Two connections are two writers, even under one name."""
-    session = asked.session
-    return f"{agent_of(asked) or (session.client if session else 'cli')}@{session.id if session else 'cli'}"
+    session = request.session
+    return f"{agent_of(request) or (session.client if session else 'cli')}@{session.id if session else 'cli'}"
 
 
-def slice_of(asked: ToolRequest) -> str:
-    if not asked.flag("private"):
+def slice_of(request: ToolRequest) -> str:
+    if not request.flag("private"):
         return SHARED
-    if not agent_of(asked):
+    if not agent_of(request):
         raise QueryError("private to whom?", hint="Say which agent you are: agent=otto.")
-    return agent_of(asked)
+    return agent_of(request)
 
 
-def version_of(asked: ToolRequest) -> int | None:
-    return asked.number("version") if "version" in asked.args else None
+def version_of(request: ToolRequest) -> int | None:
+    return request.number("version") if "version" in request.args else None
 
 
-def value_of(asked: ToolRequest) -> Any:
+def value_of(request: ToolRequest) -> Any:
     """The value as JSON if it is a list or an object, without secrets, including those that show only in the whole."""
-    value = asked.args["value"]
+    value = request.args["value"]
     try:
-        return without_any_secret(parse_value(value) if isinstance(value, str) else value, asked)
+        return without_any_secret(parse_value(value) if isinstance(value, str) else value, request)
     except RecursionError:
         raise QueryError("the value is nested too deep", hint="Write it to a file, and keep its path.") from None
 
 
-def without_any_secret(value: Any, asked: ToolRequest) -> Any:
-    clean = redactor_for(asked.workspace.settings.redaction)
+def without_any_secret(value: Any, request: ToolRequest) -> Any:
+    clean = redactor_for(request.workspace.settings.redaction)
     if isinstance(value, str):
         return clean.redact(value).text
     value = without_secrets(value, clean)
@@ -104,8 +104,8 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def text_of(asked: ToolRequest) -> str:
-    value = value_of(asked) if asked.args.get("value") is not None else ""
+def text_of(request: ToolRequest) -> str:
+    value = value_of(request) if request.args.get("value") is not None else ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -137,24 +137,24 @@ def group(title: str, texts: list[str]) -> Group:
     return Group(title, tuple(Item((Row(text),)) for text in texts))
 
 
-def remembered_for(asked: ToolRequest, kept: SessionRecord, query: str, most: int) -> list[Remembered]:
+def remembered_for(request: ToolRequest, kept: SessionRecord, query: str, most: int) -> list[Remembered]:
     """The entries of the session that an agent may see and that are related to the query."""
-    memory, agent = memory_of(asked.workspace), agent_of(asked)
+    memory, agent = memory_of(request.workspace), agent_of(request)
     texts = [Remembered(f"{one.list} #{one.number} {one.act}", one.text, one.at, one.speaker)
              for name in ("", TOOLS) for one in memory.entries(kept, agent, name)]  # fmt: skip
     texts += [Remembered(f"{one.key} v{one.version}", f"{one.key}: {' '.join(value_lines(one.value))}", one.at,
                          one.writer.partition("@")[0]) for one in memory.cells(kept, agent)]  # fmt: skip
     # Always the bundled model: a session's words go to no endpoint.
-    embedder, _ = asked.workspace.registry.embedder(EmbedderSettings())
+    embedder, _ = request.workspace.registry.embedder(EmbedderSettings())
     return recall(memory.recalls, kept.id, texts, query, embedder=embedder, most=most)
 
 
-def present(asked: ToolRequest, name: str = "") -> SessionRecord:
+def present(request: ToolRequest, name: str = "") -> SessionRecord:
     """The session that is named, or that the connection is in."""
-    memory, session = memory_of(asked.workspace), asked.session
+    memory, session = memory_of(request.workspace), request.session
     if name:
-        return memory.find(owner_of(asked.owner), name)
-    found = joined(memory, session, asked.call.client if asked.call else None) if session else None
+        return memory.find(owner_of(request.owner), name)
+    found = joined(memory, session, request.call.client if request.call else None) if session else None
     if found is None:
         raise NotFoundError(
             "there is no session yet", hint="`session set` or `append` begins one; `list` names others."
@@ -162,16 +162,16 @@ def present(asked: ToolRequest, name: str = "") -> SessionRecord:
     return found
 
 
-def required(asked: ToolRequest, name: str = "") -> tuple[SessionRecord, bool]:
+def required(request: ToolRequest, name: str = "") -> tuple[SessionRecord, bool]:
     """(the same, or a new one; whether it is new). Two first calls of a connection at once make one."""
-    memory, session, owner = memory_of(asked.workspace), asked.session, owner_of(asked.owner)
+    memory, session, owner = memory_of(request.workspace), request.session, owner_of(request.owner)
     with memory.beginning:
         with contextlib.suppress(NotFoundError):
-            return present(asked, name), False
+            return present(request, name), False
         if name:
             raise unknown(name)
-        memory.sweep(asked.workspace.settings.session.ttl_hours)
-        made = memory.open(owner, place=place_of(asked.workspace), client=session.client if session else "cli")
+        memory.sweep(request.workspace.settings.session.ttl_hours)
+        made = memory.open(owner, place=place_of(request.workspace), client=session.client if session else "cli")
         if session is not None:
             join(memory, session, made)
         return made, True

@@ -27,14 +27,14 @@ log = logs.get("shell")
 LONGEST_LOGGED = 200
 
 
-def run_command(asked: ToolRequest) -> Envelope:
-    checked = check(asked)
-    agent = agent_of(asked)
-    outcome = in_its_folders(asked, checked, agent)
-    words = checked.words or (asked.text("command"),)
+def run_command(request: ToolRequest) -> Envelope:
+    checked = check(request)
+    agent = agent_of(request)
+    outcome = in_its_folders(request, checked, agent)
+    words = checked.words or (request.text("command"),)
     log.info(
         "shell",
-        command=clean_text(" ".join(words)[:LONGEST_LOGGED], redactor_for(asked.workspace.settings.redaction)),
+        command=clean_text(" ".join(words)[:LONGEST_LOGGED], redactor_for(request.workspace.settings.redaction)),
         agent=agent,
         exit=outcome.code,
         stopped=outcome.stopped,
@@ -52,31 +52,31 @@ def run_command(asked: ToolRequest) -> Envelope:
         outcome.seconds,
         agent,
     )
-    return summarize_command(asked, TOOL, done)
+    return summarize_command(request, TOOL, done)
 
 
-def answered_by(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
+def answered_by(request: ToolRequest) -> tuple[str, dict[str, Any]] | None:
     """The tool that answers this command better than running it would; nothing then is run."""
-    if asked.text("cwd"):
+    if request.text("cwd"):
         return None
-    checked = check(asked)
+    checked = check(request)
     other = enriched(checked.words) if checked.words else None
-    return (other[0], {**other[1], **kept_arguments(asked)}) if other else None
+    return (other[0], {**other[1], **kept_arguments(request)}) if other else None
 
 
-def kept_arguments(asked: ToolRequest) -> dict[str, Any]:
-    return {name: asked.args[name] for name in ("budget", "all", FOCUS.name) if name in asked.args}
+def kept_arguments(request: ToolRequest) -> dict[str, Any]:
+    return {name: request.args[name] for name in ("budget", "all", FOCUS.name) if name in request.args}
 
 
-def agent_of(asked: ToolRequest) -> str:
-    session = asked.session
+def agent_of(request: ToolRequest) -> str:
+    session = request.session
     return (session.agent or session.client or session.id)[:64] if session else ""
 
 
-def in_its_folders(asked: ToolRequest, checked: CheckedCommand, agent: str) -> CommandOutcome:
+def in_its_folders(request: ToolRequest, checked: CheckedCommand, agent: str) -> CommandOutcome:
     """With a home and a folder for temporary files of its own."""
-    settings = asked.workspace.settings.shell
-    top = shell_home(asked.workspace.registry.home)
+    settings = request.workspace.settings.shell
+    top = shell_home(request.workspace.registry.home)
     home = os.path.join(top, "home") if settings.contained else os.path.expanduser("~")  # noqa: PTH111, PTH118
     for folder in (top, home):
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
@@ -85,19 +85,19 @@ def in_its_folders(asked: ToolRequest, checked: CheckedCommand, agent: str) -> C
     toolchains = os.path.expanduser("~/.rustup")  # noqa: PTH111 - strings, as in Home
     own = {"RUSTUP_HOME": toolchains} if os.path.isdir(toolchains) else {}  # noqa: PTH112 - as above
     environ = {**environment(dict(os.environ), settings.environ, home, temporary, agent), **own}
-    fence = fence_of(asked.workspace, environ, (home, temporary), [str(path) for path in settings.writable])
+    fence = fence_of(request.workspace, environ, (home, temporary), [str(path) for path in settings.writable])
     try:
         plan = CommandPlan(
             with_safe_git(checked, environ),
             checked.cwd,
             environ,
-            min(asked.number("seconds", settings.seconds), settings.seconds),
+            min(request.number("seconds", settings.seconds), settings.seconds),
             settings.output_bytes,
             settings.contained,
             fence.readable,
             fence.writable,
         )
-        return run(plan, lambda: asked.cancelled)
+        return run(plan, lambda: request.cancelled)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

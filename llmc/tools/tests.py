@@ -25,10 +25,10 @@ MOST_DOCUMENTS = 2_000
 MOST_BY_NAME = 4  # tests of one file that are named where only the name of a call fits
 
 
-def run(asked: ToolRequest) -> Envelope:
-    shown, more = limited(looked_up(asked, asked.text("name")))
-    lines = Lines(asked)
-    depth = asked.number("depth", DEPTH)
+def run(request: ToolRequest) -> Envelope:
+    shown, more = limited(looked_up(request, request.text("name")))
+    lines = Lines(request)
+    depth = request.number("depth", DEPTH)
     found = [(one.graph, tests_of(one.graph, one.node, depth, mocks=True, documents=MOST_DOCUMENTS)) for one in shown]
     direct = sum(not test.chain for _, one in found for test in one.tests)
     through = sum(bool(test.chain) for _, one in found for test in one.tests)
@@ -42,7 +42,7 @@ def run(asked: ToolRequest) -> Envelope:
         "tests",
         ", ".join(said),
         groups=tuple(group for graph, one in found for group in groups(lines, graph, one)),
-        notes=notes_of(asked, more, test_limits([one for _, one in found])),
+        notes=notes_of(request, more, test_limits([one for _, one in found])),
         data={
             "tests": [data_of(lines, graph, test) for graph, one in found for test in one.tests],
             "by_name": [data_of(lines, graph, test) for graph, one in found for test in one.by_name],

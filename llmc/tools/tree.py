@@ -26,11 +26,11 @@ MANY = 200
 KINDS = 4
 
 
-def run(asked: ToolRequest) -> Envelope:
-    workspace = asked.workspace
-    paths = workspace.path_filter(asked.texts("path"))
-    depth = max(1, asked.number("depth", 2))
-    views = asked.views()
+def run(request: ToolRequest) -> Envelope:
+    workspace = request.workspace
+    paths = workspace.path_filter(request.texts("path"))
+    depth = max(1, request.number("depth", 2))
+    views = request.views()
     groups: list[Group] = []
     entries: list[dict[str, object]] = []
     total = 0

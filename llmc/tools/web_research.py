@@ -8,8 +8,8 @@ from llmc.envelope.phrases import plural
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 
 
-def run(asked: ToolRequest) -> Envelope:
-    found = web_search(asked.text("query"), asked.workspace.settings)
+def run(request: ToolRequest) -> Envelope:
+    found = web_search(request.text("query"), request.workspace.settings)
     items = tuple(
         Item((Row(f"{one.title} · {one.url}"), *((Row(one.snippet),) if one.snippet else ()))) for one in found
     )

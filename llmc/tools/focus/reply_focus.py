@@ -37,41 +37,41 @@ UNLIMITED = 1e9
 MARKS = 48  # tokens for the marks of about ten runs and for the names of omitted parts
 
 
-def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
+def focused(request: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
     """The envelope with its notes, and what fits of it; None if the reply is fitted as without a focus."""
-    question = condensed(asked.text(FOCUS.name))[: asked.workspace.settings.limits.max_query_chars]
+    question = condensed(request.text(FOCUS.name))[: request.workspace.settings.limits.max_query_chars]
     if envelope.error or not any(item.rows or item.title for item in envelope.items()):
         return envelope, None
-    room = UNLIMITED if asked.unlimited else budget - overhead(envelope)
+    room = UNLIMITED if request.unlimited else budget - overhead(envelope)
     try:
         found = focus(
             envelope,
             question,
             room,
-            blocks_of=FileDefinitions(asked),
-            endpoint=endpoint_of(asked),
-            cancelled=lambda: asked.cancelled,
+            blocks_of=FileDefinitions(request),
+            endpoint=endpoint_of(request),
+            cancelled=lambda: request.cancelled,
         )
     except PrunerError as error:
         return replace(envelope, notes=(*envelope.notes, f"unpruned: the pruner {error}")), None
     found = replace(found, whole=replace(found.whole, notes=(*found.whole.notes, *found.notes)))
-    return envelope, fitted_of(asked, found, question, room)
+    return envelope, fitted_of(request, found, question, room)
 
 
 def overhead(envelope: Envelope) -> int:
     return count_line(head_line(envelope, 1, 2)) + count_line(frame_line("1,234 lines", "habcd")) + MARKS
 
 
-def endpoint_of(asked: ToolRequest) -> Endpoint | None:
-    settings = asked.workspace.settings.envelope
+def endpoint_of(request: ToolRequest) -> Endpoint | None:
+    settings = request.workspace.settings.envelope
     return Endpoint(settings.pruner_url, settings.pruner_timeout_ms) if settings.pruner_url else None
 
 
 class FileDefinitions:
     """What the catalog knows of a file, unless that has changed since."""
 
-    def __init__(self, asked: ToolRequest) -> None:
-        self._workspace = asked.workspace
+    def __init__(self, request: ToolRequest) -> None:
+        self._workspace = request.workspace
 
     def __call__(self, root: str, path: str) -> Sequence[Block] | None:
         try:
@@ -89,10 +89,10 @@ class FileDefinitions:
         return blocks or None
 
 
-def fitted_of(asked: ToolRequest, found: Focused, question: str, room: float) -> Fitted:
+def fitted_of(request: ToolRequest, found: Focused, question: str, room: float) -> Fitted:
     """Cut further if the estimate of the pruner was too low; the parts removed are behind the handle as well."""
     whole = replace(found.whole, unit="line") if found.runs else found.whole
-    kept = found.kept if asked.unlimited else narrowed(whole, found, int(room) + overhead(whole) - MARKS)
+    kept = found.kept if request.unlimited else narrowed(whole, found, int(room) + overhead(whole) - MARKS)
     total = sum(len(group.items) for group in whole.groups)
     shown = replace(whole, groups=seen_of(whole, kept, found), data=data_of(whole, kept, question))
     if len(kept) == total and all(kept[place] == len(item_at(whole, place).rows) for place in kept):
