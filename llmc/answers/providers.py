@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.base.errors import ConfigError, LlmcError, ModelError, ModelUnavailableError
 from llmc.base.outbound import is_plain, web_client
 from llmc.envelope.clean import clean_text
+from llmc.settings.secret import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -228,5 +229,4 @@ def hidden(text: str, provider: Provider) -> str:
         key = provider.api_key.reveal()
     except LlmcError:
         key = ""
-    plain = text.replace(key, "[hidden]") if key else text
-    return clean_text(" ".join(plain.split())[:LONGEST_MESSAGE])
+    return clean_text(" ".join(hide_secrets(text, [key]).split())[:LONGEST_MESSAGE])

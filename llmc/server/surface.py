@@ -118,13 +118,13 @@ class ToolSurface:
         known = [one for one in TOOLS if context.session.may(one)]
         if name in known or (name in ALIASES and context.session.may(name)):
             return ""
-        if name not in TOOLS:
-            offer = self._offer_of(context)
-            if offer and offer.knows(name) and offer.open_to(name, context.session.allowed):
-                return ""
-            known += offer.names(context.session.allowed) if offer else []
+        offer = self._offer_of(context)
+        if name not in TOOLS and offer and offer.knows(name) and offer.open_to(name, context.session.allowed):
+            return ""
+        if context.session.allowed is not None:
+            known += [one for one in ALIASES if context.session.may(one)]
+        known += offer.names(context.session.allowed) if offer else []
         if name in TOOLS:
-            known += [one for one in ALIASES if context.session.allowed is not None and context.session.may(one)]
             return f"{name} is not available to {context.session.agent or 'this session'}: {', '.join(known)}"
         near = get_close_matches(name, known, 1)
         meant = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."

@@ -158,11 +158,17 @@ def _as_problem(model: type[SettingsModel], error: ErrorDetails, key: Key) -> Fi
     settings = settings_of(model)
     name = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "missing":
-        return key, f"{name} is missing", settings[name].doc
+        return key, f"{name} is missing: {_within_sentence(settings[name].doc)}", ""
     if error["type"] == "inconsistent":
         context = error["ctx"]
         return ((*key, context["field"]) if context["field"] else key), context["reason"], context["hint"]
     return (*key, *error["loc"]), explain(settings[name], error, error["input"]), ""
+
+
+def _within_sentence(doc: str) -> str:
+    """The description of a setting as part of a message."""
+    small = doc[:1].lower() if doc[1:2].islower() else doc[:1]
+    return (small + doc[1:]).removesuffix(".")
 
 
 @dataclass(slots=True)

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from llmc.base.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic_core import CoreSchema
 
-__all__ = ["MASK", "Secret", "expand"]
+__all__ = ["MASK", "Secret", "expand", "hide_secrets"]
 
 MASK = "********"
+HIDDEN = "[hidden]"
+# Characters. Shorter values, such as a region, a level or the "x" that a local model server takes as its key, would be
+# replaced inside ordinary words, and inside longer secrets, which would then no longer be recognised.
+SHORTEST_SECRET = 6
 
 # `$${` is a literal `${`; a lone `$` is itself.
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
@@ -66,6 +70,14 @@ class Secret:
 
     def __str__(self) -> str:
         return MASK if self else ""
+
+
+def hide_secrets(text: str, secrets: Iterable[str]) -> str:
+    """The text without these values, the longest first, since one may be part of another."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    return text
 
 
 def _validated(raw: Any, info: Any) -> Secret:

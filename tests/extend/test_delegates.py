@@ -185,6 +185,15 @@ def test_a_secret_never_reaches_the_model_nor_the_log_nor_the_steps(world: World
     assert "[redacted:" in sent
 
 
+def test_a_short_variable_does_not_disguise_why_a_server_failed(world: World) -> None:
+    reason = "error: key entirely-private-phrase is not accepted in zone 1"
+    code = f"import sys; sys.exit({reason!r})"
+    env = {"LEVEL": "1", "MODE": "e", "TWIN_KEY": "entirely-private-phrase"}
+    world.mcps["strict"] = {"command": sys.executable, "args": ["-c", code], "env": env}
+    world.delegate("clerk", "say:never", {"strict": ["echo"]})
+    assert "error: key [hidden] is not accepted in zone 1" in world.llmc("delegate", "list").stdout
+
+
 def test_a_server_gets_the_variables_that_its_entry_names_and_few_others(world: World, model: ModelServer) -> None:
     world.place.environ["LLMC_TEST_PRIVATE"] = "no business of a server"
     world.twin("twin", env={"NAMED": "given", "FROM_OURS": "${HOME}/x"})

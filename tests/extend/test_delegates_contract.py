@@ -117,6 +117,17 @@ def test_a_failure_names_delegate_address_status_and_message(
     assert failed.get("status") == status
 
 
+def test_a_failure_hides_the_key_and_a_short_key_hides_nothing_else(world: World, model: ModelServer) -> None:
+    """Local servers take any key, and people write "x"."""
+    echoed = "every word the model server wrote about the-key-of-the-server"
+    for name, key in (("short", "e"), ("long", "the-key-of-the-server")):
+        world.more.setdefault("providers", {})[name] = {"base_url": model.url, "api_key": key}
+        world.delegate(f"clerk_{name}", f"fail:{echoed}", {"llmc": ["search"]}, provider=name)
+    assert echoed in alone(world, "clerk_short")
+    assert "every word the model server wrote about [hidden]" in alone(world, "clerk_long")
+    assert f'"detail": "{echoed}"' in world.log()
+
+
 def test_a_client_reads_the_failures_of_its_own_delegates_and_servers_alone(world: World, tmp_path: Path) -> None:
     world.mcps["absent"] = {"command": "no-such-program-here", "args": []}
     world.delegate("clerk", "slow", {"llmc": ["search"]}, timeout_seconds=1)

@@ -145,6 +145,16 @@ def test_badges_links_and_sponsors_are_left_out(shared_place: Place, tmp_path: P
         assert noise not in text
 
 
+def test_a_document_that_only_includes_another_one_is_left_out(shared_place: Place, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "CONTRIBUTING.rst").write_text("Run `tox` before you send a patch.\n")
+    (tmp_path / "docs" / "contributing.rst").write_text(".. include:: ../CONTRIBUTING.rst\n   :start-line: 2\n")
+    (tmp_path / "docs" / "setup.adoc").write_text("= Setup\n\ninclude::../INSTALL.adoc[]\n")
+    text, _ = primed(shared_place, tmp_path, "onboarding")
+    assert "Run `tox`" in text
+    assert "include" not in text
+
+
 def test_a_topic_leaves_out_the_decisions_that_do_not_mention_it(shared_place: Place, depot: Path) -> None:
     text, _ = primed(shared_place, depot, "guide", "topic=queue")
     assert "two starved couriers" in text

@@ -214,6 +214,15 @@ def test_a_refusal_names_all_tools_of_the_persona(world: World) -> None:
     talked(world, refused, "--agent", "courier")
 
 
+@pytest.mark.parametrize("name", ["reed", "nonexistent"])
+def test_a_name_that_does_not_exist_is_answered_with_the_tools_of_the_persona(world: World, name: str) -> None:
+    async def refused(connected: Client) -> None:
+        with pytest.raises(MCPError, match="Available: search, grep, get"):
+            await connected.call_tool(name, {"target": "x"})
+
+    talked(world, refused, "--agent", "courier")
+
+
 @pytest.mark.parametrize(
     ("agent", "said"),
     [("depot-exprt", "Did you mean depot-expert?"), ("depot-expert", "needs the argument 'topic'")],

@@ -210,6 +210,8 @@ def test_a_persona_can_use_a_script(world: World) -> None:
         names = [one.name for one in (await using.list_tools()).tools]
         with pytest.raises(MCPError, match="there is no tool 'other'"):
             await said(using, "other")
+        with pytest.raises(MCPError, match="grep is not available to clerk: owner_of"):
+            await said(using, "grep", pattern="x")
         return names, await said(using, "owner_of", service="deliver")
 
     names, allowed = talk(world, act, "--agent", "clerk")

@@ -61,7 +61,7 @@ def test_the_error_says_the_same_and_holds_file_and_line(tmp_path: Path) -> None
         ("roots = 'here'\n", "1: roots: must be a list of tables, not a string"),
         ("roots = [3]\n", "1: roots[0]: must be a table, not a number"),
         ("roots = ['']\n", '1: roots[0].path: must be a path, not ""'),
-        ("[[roots]]\nname = 'x'\n", "1: roots[0]: path is missing"),
+        ("[[roots]]\nname = 'x'\n", "1: roots[0]: path is missing: the folder, relative to"),
         ("[index]\nexclude = 'x'\n", '2: index.exclude: must be a list of strings, not "x"'),
         ("[index]\nworkers = true\n", "2: index.workers: must be a whole number, not True"),
         ("[index]\nworkers = 0x" + "f" * 5000 + "\n", "2: index.workers: must be at most 64, not a number of"),

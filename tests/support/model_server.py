@@ -21,6 +21,7 @@ The model's name says how it behaves; several names joined by `+` are its answer
 
     use:NAME:JSON    calls that tool with these arguments; several joined by `&` at once
     say:TEXT         says that
+    fail:TEXT        status 500 with that message
 
 It streams where the request says so, as servers do: in pieces of a few characters, then `[DONE]`.
 """
@@ -103,6 +104,8 @@ class Scripted(BaseHTTPRequestHandler):
         elif step in ERRORS:
             status, text = ERRORS[step]
             self._json(status, {"error": {"message": text, "type": "scripted"}})
+        elif step.startswith("fail:"):
+            self._json(500, {"error": {"message": step.removeprefix("fail:"), "type": "scripted"}})
         elif step == "endless":
             self._endless()
         elif step == "broken":

@@ -23,7 +23,7 @@ from llmc.extend.delegates.delegate import SIZE_ARGUMENTS, check_arguments
 from llmc.extend.delegates.description import arguments_of
 from llmc.extend.personas.context import AgentContext
 from llmc.extend.personas.lua_script import LuaScript, table_list, texts
-from llmc.settings.secret import expand
+from llmc.settings.secret import expand, hide_secrets
 from llmc.tool import Tool
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ __all__ = ["ScriptTool"]
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 MOST_ARGUMENTS = 50
 LONGEST_DESCRIPTION = 2_000
-HIDDEN = "[hidden]"
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
-SHORTEST_SECRET = 6  # characters; shorter ones, such as a region, would be replaced in ordinary text
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +182,7 @@ def with_defaults(schema: dict[str, Any], given: Mapping[str, Any]) -> dict[str,
 def expanded(value: Any, environ: Mapping[str, str], secrets: list[str]) -> Any:
     """The configuration with `${VAR}` replaced in every string; the values of the variables are added to `secrets`."""
     if isinstance(value, str):
-        secrets += [text for name in VARIABLE.findall(value) if len(text := environ.get(name, "")) >= SHORTEST_SECRET]
+        secrets += [environ.get(name, "") for name in VARIABLE.findall(value)]
         try:
             return expand(value, environ).reveal()
         except ConfigError as error:
@@ -198,9 +196,7 @@ def expanded(value: Any, environ: Mapping[str, str], secrets: list[str]) -> Any:
 def hidden(value: Any, secrets: list[str]) -> Any:
     """The value without the secrets, at any depth."""
     if isinstance(value, str):
-        for secret in sorted(secrets, key=len, reverse=True):
-            value = value.replace(secret, HIDDEN)
-        return value
+        return hide_secrets(value, secrets)
     if isinstance(value, dict):
         return {hidden(name, secrets): hidden(inner, secrets) for name, inner in value.items()}
     return [hidden(inner, secrets) for inner in value] if isinstance(value, list | tuple) else value

@@ -23,6 +23,7 @@ from llmc.base.line_stream import Stream, next_line
 from llmc.base.outbound import is_plain, web_client
 from llmc.base.process import signal_group
 from llmc.envelope.clean import clean_text
+from llmc.settings.secret import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -47,16 +48,14 @@ class StderrTail:
     """The last lines a server wrote to stderr, without its secrets, to explain why it failed."""
 
     def __init__(self, secrets: tuple[str, ...] = ()) -> None:
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self._secrets = secrets
         self._lines: deque[str] = deque(maxlen=20)
 
     def add(self, line: bytes) -> None:
         self._lines.append(self.clean(line[:400].decode("utf-8", "replace").rstrip()))
 
     def clean(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "[hidden]")
-        return clean_text(text)
+        return clean_text(hide_secrets(text, self._secrets))
 
     @property
     def last(self) -> str:

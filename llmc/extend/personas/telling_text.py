@@ -24,10 +24,11 @@ _ASIDE: Final = re.compile(
     r"|our users|star history|badges)\W*",
     re.IGNORECASE,
 )
-# What surrounds text and says nothing itself: tags, images, links, names of links, directives, fields.
+# What surrounds text and says nothing itself: tags, images, links, names of links, directives, included files, fields.
 _MARKUP: Final = re.compile(
     r"<!--.*?-->|<[^>]*>|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|&\w+;"
-    r"|^\s*\.\.\s(?:image|figure|contents|_|\|).*?(?=^\S|\Z)|^:[\w -]+:\s.*?(?=^\S|\Z)|^image::.*$|\|[\w-]+\|",
+    r"|^\s*\.\.\s(?:image|figure|contents|include|_|\|).*?(?=^\S|\Z)|^:[\w -]+:\s.*?(?=^\S|\Z)"
+    r"|^(?:image|include)::.*$|\|[\w-]+\|",
     re.MULTILINE | re.DOTALL,
 )
 _LINK: Final = re.compile(
