@@ -157,7 +157,10 @@ def test_what_an_endpoint_adds_of_its_own_is_not_shown_as_text_of_the_file(world
     assert "filtered" not in reply.text
 
 
-@pytest.mark.parametrize(("kind", "words"), [*FAILING.items(), ("liar", "answered with another text")])
+WITHOUT_USE = [("liar", "answered with another text"), ("empty", "kept no line")]
+
+
+@pytest.mark.parametrize(("kind", "words"), [*FAILING.items(), *WITHOUT_USE])
 def test_a_pruner_that_fails_leaves_the_text_unpruned_and_says_why(
     world: World, pruner: Pruner, kind: str, words: str
 ) -> None:

@@ -253,6 +253,9 @@ def by_endpoint(envelope: Envelope, question: str, endpoint: Endpoint, cancelled
     answered = sum(1 for line in answer if line.strip())
     if answered and len(chosen) * 2 <= answered:
         raise PrunerError("answered with another text")
+    # A reply without a line would look like an empty file.
+    if not answered and any(row.text.strip() for row in rows):
+        raise PrunerError("kept no line")
     masks, before = [], 0
     for item in envelope.items():
         masks.append({number - before for number in chosen if before < number <= before + len(item.rows)})
