@@ -19,7 +19,7 @@ from llmc.server.service import ProgressReporter
 from llmc.tool import ToolRequest
 from llmc.tool_schema import definition_of, described
 from llmc.tools.call import call_tool, refuse_call
-from llmc.tools.profiles import RUN, instructions_of, listed, offered
+from llmc.tools.profiles import RUN, aliases, instructions_of, listed, offered
 from llmc.tools.registry import ALIASES, TOOLS, tool
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ class ToolSurface:
         offer = self._offer_of(context)
         if name not in TOOLS and offer and offer.knows(name) and offer.open_to(name, context.session.allowed):
             return ""
-        if context.session.allowed is not None:
-            known += [one for one in ALIASES if context.session.may(one)]
+        known += aliases(context.session.allowed, offer.own_names if offer else ())
         known += offer.names(context.session.allowed) if offer else []
         if name in TOOLS:
             return f"{name} is not available to {context.session.agent or 'this session'}: {', '.join(known)}"
@@ -177,8 +176,11 @@ class ToolSurface:
 
 def tools_for(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
     """The tools listed to this session: those of its profile, and the user's delegates."""
-    added = offer.listed(session.allowed) if offer else ()
-    return (*listed(settings, session.allowed, extra_effects=bool(offer and offer.acting(session.allowed))), *added)
+    if offer is None:
+        return listed(settings, session.allowed)
+    acting = bool(offer.acting(session.allowed))
+    own = listed(settings, session.allowed, extra_effects=acting, taken=offer.own_names)
+    return (*own, *offer.listed(session.allowed))
 
 
 def names_of(tools: tuple[Tool, ...], offer: Offer | None, session: ConnectedSession) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from llmc.tools.registry import ALIASES, TOOLS, is_offered, tool
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from llmc.settings import Server, Settings
     from llmc.tool import Tool
 
-__all__ = ["RUN", "allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
+__all__ = ["RUN", "aliases", "allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
 
 LEAN = (
     "Indexed: use instead of rg, grep, find, cat, also in subagents: search quotes code for a question, "
@@ -35,7 +37,11 @@ def instructions_of(profile: str) -> str:
 
 
 def listed(
-    settings: Settings, allowed: frozenset[str] | None = None, *, extra_effects: bool = False
+    settings: Settings,
+    allowed: frozenset[str] | None = None,
+    *,
+    extra_effects: bool = False,
+    taken: Container[str] = (),
 ) -> tuple[Tool, ...]:
     """The tools of the profile, in the order of `TOOLS`; a session with a restriction lists everything it may use.
 
@@ -43,17 +49,21 @@ def listed(
     (`extra_effects`).
     """
     profile = settings.server.profile
-    every = offered(settings, allowed)
+    every = offered(settings, allowed, taken)
     tools = [one for one in every if allowed is not None or profile in one.profiles]
     behind_run = extra_effects or any(one.has_side_effects for one in every if one not in tools)
     return tuple(one for one in tools if one.name != RUN or behind_run)
 
 
-def offered(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
-    """Every tool that this session may use."""
-    aliases = [name for name in ALIASES if allowed is not None and name in allowed]
-    tools = (tool(name) for name in (*TOOLS, *aliases) if allowed is None or name in allowed)
+def offered(settings: Settings, allowed: frozenset[str] | None = None, taken: Container[str] = ()) -> tuple[Tool, ...]:
+    """Every tool that this session may use. `taken` are the names of the user's own tools, which replace aliases."""
+    tools = (tool(name) for name in (*TOOLS, *aliases(allowed, taken)) if allowed is None or name in allowed)
     return tuple(one for one in tools if is_offered(one, settings))
+
+
+def aliases(allowed: frozenset[str] | None, taken: Container[str] = ()) -> list[str]:
+    """The other names of tools that a session with this restriction knows."""
+    return [name for name in ALIASES if allowed is not None and name in allowed and name not in taken]
 
 
 def allowed_tools(settings: Settings, agent: str) -> frozenset[str] | None:

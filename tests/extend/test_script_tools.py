@@ -221,6 +221,22 @@ def test_a_persona_can_use_a_script(world: World) -> None:
     assert world.llmc("config", "check").returncode == 0
 
 
+def test_a_script_named_get_takes_the_place_of_the_persona_name_for_read(world: World) -> None:
+    """A tool list with a name twice is refused by model providers."""
+    add(world, "get", body("return 'from the script'"))
+    world.more["agents"] = {"clerk": {"system_prompt": "You are a clerk.", "tools": ["get", "sources"]}}
+
+    async def act(using: Any) -> tuple[list[str], str]:
+        names = [one.name for one in (await using.list_tools()).tools]
+        with pytest.raises(MCPError, match=r"not available to clerk: sources, get$"):
+            await said(using, "grep", pattern="x")
+        return names, await said(using, "get")
+
+    names, reply = talk(world, act, "--agent", "clerk")
+    assert sorted(names) == ["get", "sources"]
+    assert "from the script" in reply
+
+
 def test_a_script_of_an_untrusted_workspace_is_not_run(world: World) -> None:
     (world.root / "evil.lua").write_text(body("return 'ran'"))
     (world.root / "llmc.toml").write_text("[tools.script.evil]\npath = 'evil.lua'\n")

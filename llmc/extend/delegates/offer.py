@@ -59,6 +59,11 @@ class Offer:
             if name not in (*reserved, *self.workers, *self.exposed)
         }
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """The names of delegates and scripts."""
+        return frozenset({*self.workers, *self.scripts})
+
     def settle(self) -> None:
         """Wait for servers that are starting, as long as a client listing tools would wait."""
         self._fleet.settle(self.servers.values(), LIST_SECONDS)
@@ -100,8 +105,7 @@ class Offer:
 
     def knows(self, name: str) -> bool:
         """Whether the name may be one of these tools; does not wait."""
-        own = name in self.workers or name in self.scripts
-        return own or any(name.startswith(f"{server}.") for server in self.exposed)
+        return name in self.own_names or any(name.startswith(f"{server}.") for server in self.exposed)
 
     def names(self, allowed: frozenset[str] | None) -> list[str]:
         return [*self.acting(allowed), *(name for name in self.scripts if self.open_to(name, allowed))]

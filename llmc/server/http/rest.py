@@ -263,11 +263,11 @@ class Rest:
         """Every tool, regardless of the profile, plus those of the user's servers and delegates."""
         service, allowed = self.contexts.service, context.session.allowed
         settings = service.settings_of(context.client)
-        found = [*offered(settings, allowed)]
-        if offer := service.extra_tools(context.client, settings):
-            offer.settle()
-            found += offer.tools(allowed)
-        return found
+        offer = service.extra_tools(context.client, settings)
+        if offer is None:
+            return list(offered(settings, allowed))
+        offer.settle()
+        return [*offered(settings, allowed, offer.own_names), *offer.tools(allowed)]
 
     def _health(self) -> dict[str, Any]:
         """Always succeeds while the server runs; problems of roots are in the body, not in the status."""
