@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from llmc.envelope.clean import DOUBTFUL, NAMELESS, EnvelopeCleaner
 from llmc.envelope.envelope import Envelope, Group, Item, Row
 from llmc.envelope.redact.fields import BARE, BARE_IN_CODE, CONTINUED, SHAPES
+from llmc.envelope.redact.inserts import INSERT
 from llmc.envelope.redact.table import compiled, matcher, table
 from llmc.envelope.redact.values import ContentKind, kind_of
 from llmc.envelope.visible import has_hidden
@@ -43,6 +44,7 @@ FILES_KEPT: Final = 16_384
 _NUMBER: Final = rb"(?:[0-9]+[:-])?"
 _CONTROL: Final = rb"[\x00-\x08\x0b-\x1f\x7f]"
 _VALUES: Final = NAMELESS.pattern.encode().replace(b"^[ ", b"^" + _NUMBER + b"[ ")
+_INSERT: Final = INSERT.replace(rb"\s", rb"(?:\s|\n[0-9]+[:-])").replace(b"{1,1000}", b"+")
 _LINE_START: Final = rb"^|(?m:^)[0-9]+[:-]"
 _FLAGS: Final = re.compile(rb"(?s)((?:\(\?[a-z]+\))?)(.*)")
 _CLASS: Final = re.compile(rb"\[(?:[^\]\\]|\\.)+\]")
@@ -231,7 +233,7 @@ def gates() -> Gates:
     rules = [(numbered(rule.near or rule.pattern), numbered(rule.pattern)) for rule in known.rules]
     signs = [known.block, known.hidden, _CONTROL, numbered(DOUBTFUL)]
     shapes = [*(numbered(shape.pattern) for shape in SHAPES if shape is not BARE), BARE_IN_CODE]
-    shapes += map(numbered, CONTINUED)
+    shapes += [*map(numbered, CONTINUED), _INSERT]
     return Gates(
         (Gate.of([*rules, *zip(signs, signs, strict=True)]), Gate.of(list(zip(shapes, shapes, strict=True)))),
         Gate.of([(BARE.pattern, BARE.pattern), (_VALUES, _VALUES)]),

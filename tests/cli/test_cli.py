@@ -72,6 +72,12 @@ def test_all_matches_of_a_pattern_are_asked_for_without_click(place: Place, tmp_
     assert "click" in imported_by(place, *root, "grep", "-n", "needle")
 
 
+def test_every_match_in_sql_is_printed_without_passwords(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "users.sql").write_text("INSERT INTO users (name, password) VALUES ('ann', 'tr0ub4dor&3x');\n")
+    printed = place.llmc("--root", str(tmp_path), "grep", "--all", "INSERT").stdout
+    assert printed == "users.sql:1:INSERT INTO users (name, password) VALUES ('ann', '[redacted:password]');\n"
+
+
 def test_the_options_of_a_quick_grep_are_those_of_the_command() -> None:
     known = {option: one for one in importlib.import_module("llmc.cli.grep").command.params for option in one.opts}
     for table, is_flag in ((FLAGS, True), (VALUES, False)):

@@ -74,6 +74,11 @@ LINES = st.lists(
                 "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
                 "-----END PRIVATE KEY-----",
                 "token: |",
+                "INSERT INTO users (name, password) VALUES ('ann', 'tr0ub4dor&3x');",
+                "insert into users (name,",
+                "  password)",
+                "VALUES",
+                "('ann', 'tr0ub4dor&3x'),",
                 "\u202egnp.exe",
                 "a\x1b[31mred",
                 "zero\u200bwidth",
@@ -118,6 +123,22 @@ def test_secrets_at_the_start_of_a_line_are_found_after_its_number(lines: list[s
     printed = BulkCleaner(redactor, text_of(files)).clean("root", piece_of(files)).decode()
     assert printed == expected(files, redactor)
     assert "tr0ub4dor3xyz" not in printed
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["INSERT INTO users (name, password) VALUES ('ann', 'tr0ub4dor&3x');"],
+        ["REPLACE INTO users (name, password)", "VALUES", "  ('ann', 'tr0ub4dor&3x'),", "  ('bob', 'tr0ub4dor&3x');"],
+        ["insert", "into", "users (name,", "  password)", "values (", "'ann',", "'tr0ub4dor&3x');"],
+    ],
+)
+def test_secrets_in_columns_of_sql_are_removed(lines: list[str]) -> None:
+    files = [("a.py", ["y = 2"]), ("b.sql", lines), ("c.py", ["z = 3"])]
+    redactor = Redactor()
+    printed = BulkCleaner(redactor, text_of(files)).clean("root", piece_of(files)).decode()
+    assert printed == expected(files, redactor)
+    assert "tr0ub4dor" not in printed
 
 
 def test_a_nul_byte_in_a_line_is_made_visible() -> None:
