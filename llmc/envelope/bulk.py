@@ -44,9 +44,9 @@ FILES_KEPT: Final = 16_384
 _NUMBER: Final = rb"(?:[0-9]+[:-])?"
 _CONTROL: Final = rb"[\x00-\x08\x0b-\x1f\x7f]"
 _VALUES: Final = NAMELESS.pattern.encode().replace(b"^[ ", b"^" + _NUMBER + b"[ ")
-_INSERT: Final = INSERT.replace(rb"\s", rb"(?:\s|\n[0-9]+[:-])").replace(b"{1,1000}", b"+")
 _LINE_START: Final = rb"^|(?m:^)[0-9]+[:-]"
 _FLAGS: Final = re.compile(rb"(?s)((?:\(\?[a-z]+\))?)(.*)")
+_SPACE: Final = re.compile(rb"(\[\^?\]?(?:[^\]\\]|\\.)*\])|\\s")  # a class, or a space outside of one
 _CLASS: Final = re.compile(rb"\[(?:[^\]\\]|\\.)+\]")
 _BETWEEN: Final = re.compile(BETWEEN)
 _NUMBERED: Final = re.compile(rb"(?m)^(\d+)([:-])")
@@ -233,7 +233,7 @@ def gates() -> Gates:
     rules = [(numbered(rule.near or rule.pattern), numbered(rule.pattern)) for rule in known.rules]
     signs = [known.block, known.hidden, _CONTROL, numbered(DOUBTFUL)]
     shapes = [*(numbered(shape.pattern) for shape in SHAPES if shape is not BARE), BARE_IN_CODE]
-    shapes += [*map(numbered, CONTINUED), _INSERT]
+    shapes += [*map(numbered, CONTINUED), numbered(INSERT.replace(b"{1,1000}", b"+"))]
     return Gates(
         (Gate.of([*rules, *zip(signs, signs, strict=True)]), Gate.of(list(zip(shapes, shapes, strict=True)))),
         Gate.of([(BARE.pattern, BARE.pattern), (_VALUES, _VALUES)]),
@@ -257,6 +257,7 @@ def is_code(path: bytes) -> bool:
 
 def numbered(pattern: bytes) -> bytes:
     """Adapt a pattern to numbered lines: the start of a line, or the end of the previous one, precedes a number."""
+    pattern = _SPACE.sub(lambda found: found[1] or rb"(?:\s|\n[0-9]+[:-])", pattern)
     flags, body = _FLAGS.fullmatch(pattern).groups()  # type: ignore[union-attr] # it matches every pattern
     if body.startswith(b"^"):
         return b"%s^%s%s" % (flags, _NUMBER, body[1:])

@@ -74,6 +74,9 @@ LINES = st.lists(
                 "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
                 "-----END PRIVATE KEY-----",
                 "token: |",
+                "machine example.org",
+                "login ann",
+                "password tr0ub4dor&3x",
                 "INSERT INTO users (name, password) VALUES ('ann', 'tr0ub4dor&3x');",
                 "insert into users (name,",
                 "  password)",
@@ -130,11 +133,13 @@ def test_secrets_at_the_start_of_a_line_are_found_after_its_number(lines: list[s
     [
         ["INSERT INTO users (name, password) VALUES ('ann', 'tr0ub4dor&3x');"],
         ["REPLACE INTO users (name, password)", "VALUES", "  ('ann', 'tr0ub4dor&3x'),", "  ('bob', 'tr0ub4dor&3x');"],
+        ["machine example.org", "login ann", "password tr0ub4dor&3x"],
+        ["default", "  login ann", "  password", "tr0ub4dor&3x"],
         ["insert", "into", "users (name,", "  password)", "values (", "'ann',", "'tr0ub4dor&3x');"],
     ],
 )
-def test_secrets_in_columns_of_sql_are_removed(lines: list[str]) -> None:
-    files = [("a.py", ["y = 2"]), ("b.sql", lines), ("c.py", ["z = 3"])]
+def test_secrets_that_are_recognized_over_several_lines_are_removed(lines: list[str]) -> None:
+    files = [("a.py", ["y = 2"]), ("b.sql", lines), ("c.md", lines), ("d.py", lines), ("e.py", ["z = 3"])]
     redactor = Redactor()
     printed = BulkCleaner(redactor, text_of(files)).clean("root", piece_of(files)).decode()
     assert printed == expected(files, redactor)
