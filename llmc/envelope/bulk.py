@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,7 +27,7 @@ from llmc.envelope.redact.values import ContentKind, kind_of
 from llmc.envelope.visible import has_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llmc.envelope.clean import TextOf
     from llmc.envelope.redact.redactor import Redactor
@@ -41,6 +40,11 @@ SEGMENT: Final = 16 << 10
 MOST_OF_FILE: Final = 128 << 10
 BETWEEN: Final = b"\n\n"
 FILES_KEPT: Final = 16_384
+# What may have to change in the matching lines of a file, each with all before it.
+NONE: Final = 0
+VALUE: Final = 1  # values whose names may be on other lines
+FIELD: Final = 2  # values of named fields
+ANY: Final = 3
 _NUMBER: Final = rb"(?:[0-9]+[:-])?"
 _CONTROL: Final = rb"[\x00-\x08\x0b-\x1f\x7f]"
 _VALUES: Final = NAMELESS.pattern.encode().replace(b"^[ ", b"^" + _NUMBER + b"[ ")
@@ -50,6 +54,7 @@ _SPACE: Final = re.compile(rb"(\[\^?\]?(?:[^\]\\]|\\.)*\])|\\s")  # a class, or 
 _CLASS: Final = re.compile(rb"\[(?:[^\]\\]|\\.)+\]")
 _BETWEEN: Final = re.compile(BETWEEN)
 _NUMBERED: Final = re.compile(rb"(?m)^(\d+)([:-])")
+_NEXT_NUMBER: Final = re.compile(rb"\n\d+[:-]")  # `re` finds a literal first character ten times as fast as `^`
 
 
 class BulkCleaner:
@@ -66,11 +71,12 @@ class BulkCleaner:
         out: list[bytes] = []
         for segment in segments(piece):
             blocks = [block.partition(b"\0") for block in segment.split(BETWEEN)]
-            suspicious: Container[int] = range(len(blocks))
+            doubts = dict.fromkeys(range(len(blocks)), ANY)
             if not self._redactor.has_own_rules:
-                suspicious = suspects(segment, [path for path, _, _ in blocks])
+                doubts = suspects(segment, [path for path, _, _ in blocks])
             for at, (path, _, rows) in enumerate(blocks):
-                out.append(self._checked(root, path, rows) if at in suspicious else self._printed(path, rows))
+                doubt = doubts.get(at, NONE)
+                out.append(self._checked(root, path, rows, doubt) if doubt else self._printed(path, rows))
         return b"".join(out)
 
     def _printed(self, path: bytes, rows: bytes) -> bytes:
@@ -86,18 +92,20 @@ class BulkCleaner:
         text = lines.decode("utf-8", "surrogateescape")
         return self._redactor.redact(text).text.encode("utf-8", "surrogateescape")
 
-    def _checked(self, root: str, path: bytes, rows: bytes) -> bytes:
+    def _checked(self, root: str, path: bytes, rows: bytes, doubt: int) -> bytes:
         name = os.fsdecode(path)
-        data = without_returns(_NUMBERED.sub(b"", rows))
-        text = data.decode("utf-8", "replace")
-        if (
-            is_hidden(data, text)
-            or compiled(DOUBTFUL).search(data)
-            or self._redactor.redact(text, name).findings
-            or (not is_code(path) and compiled(_VALUES).search(rows) and self._has_secrets(root, name))
+        if (doubt > VALUE and self._is_changed(name, without_returns(without_numbers(rows)), doubt)) or (
+            not is_code(path) and compiled(_VALUES).search(rows) and self._has_secrets(root, name)
         ):
             return self._cleaned(root, name, rows)
         return self._printed(self.names(path), rows)
+
+    def _is_changed(self, name: str, data: bytes, doubt: int) -> bool:
+        """Whether the lines themselves have something to remove or to make visible."""
+        text = data.decode("utf-8", "replace")
+        if doubt == ANY and (is_hidden(data, text) or compiled(DOUBTFUL).search(data)):
+            return True
+        return bool(self._redactor.redact(text, name).findings)
 
     def _has_secrets(self, root: str, name: str) -> bool:
         """Whether the whole file has secrets, whose names may be on lines that do not match."""
@@ -126,6 +134,10 @@ class BulkCleaner:
         name = os.fsdecode(self.names(os.fsencode(name)))
         text = "".join(f"{name}{mark}{row.number}{mark}{row.text}\n" for mark, row in lines)
         return text.encode("utf-8", "surrogateescape")
+
+
+def without_numbers(rows: bytes) -> bytes:
+    return _NEXT_NUMBER.sub(b"\n", b"\n" + rows)[1:]
 
 
 def without_returns(rows: bytes) -> bytes:
@@ -165,19 +177,31 @@ def parts(piece: bytes, at: int, end: int) -> Iterator[bytes]:
         at = cut + 1
 
 
-def suspects(segment: bytes, paths: Sequence[bytes]) -> set[int]:
-    """The indexes of files in which something may have to be removed or made visible."""
+def suspects(segment: bytes, paths: Sequence[bytes]) -> dict[int, int]:
+    """What may have to be removed or made visible, by the indexes of files."""
     text = without_returns(segment)
-    found = {at for at, path in enumerate(paths) if has_own_rules(path)}
-    known = gates()
-    for gate in known.anywhere:
-        found |= gate.files(text)
-    if not all(map(is_code, paths)):
-        found |= {at for at in known.outside_code.files(text) if not is_code(paths[at])}
+    doubts = {at: ANY for at, path in enumerate(paths) if has_own_rules(path)}
+    ends: list[int] = []
+    flat = text.replace(b"\0", b"\n")
+    is_all_code = all(map(is_code, paths))
+    for gate in gates():
+        if gate.outside_code and is_all_code:
+            continue
+        found = gate.matcher.Match(flat)
+        if found and not ends:
+            ends = [*(match.start() for match in _BETWEEN.finditer(text)), len(text)]
+        for index in found or ():
+            regex, doubt = gate.patterns[index]
+            for at in files_with(regex, flat, ends):
+                if doubt > doubts.get(at, NONE) and not (gate.outside_code and is_code(paths[at])):
+                    doubts[at] = doubt
     if not text.isascii() or text.count(b"\0") > len(paths):
-        blocks = [block.replace(b"\0", b"\n", 1) for block in text.split(BETWEEN)]
-        found |= {at for at, block in enumerate(blocks) if is_hidden(block, block.decode("utf-8", "replace"))}
-    return found
+        for at, block in enumerate(text.split(BETWEEN)):
+            inner = block.replace(b"\0", b"\n", 1)
+            # The patterns have found every other control character.
+            if (not inner.isascii() or b"\0" in inner) and is_hidden(inner, inner.decode("utf-8", "replace")):
+                doubts[at] = ANY
+    return doubts
 
 
 def is_hidden(data: bytes, text: str) -> bool:
@@ -185,26 +209,13 @@ def is_hidden(data: bytes, text: str) -> bool:
     return has_hidden(text) or (not data.isascii() and text.encode() != data)
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """Patterns that are searched for at once, given as pairs: a cheap pattern that matches wherever the rule does, and
-    the pattern of the rule, which then decides."""
+class Gate(NamedTuple):
+    """Patterns that are searched for at once. `patterns` decide where one of them matches, and how much is doubtful
+    there."""
 
     matcher: Any
-    patterns: tuple[bytes, ...]
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[bytes, bytes]]) -> Gate:
-        return cls(matcher([near for near, _ in pairs]), tuple(pattern for _, pattern in pairs))
-
-    def files(self, segment: bytes) -> set[int]:
-        """The indexes of the files in which any pattern matches."""
-        text = segment.replace(b"\0", b"\n")
-        found = self.matcher.Match(text)
-        if not found:
-            return set()
-        ends = [*(match.start() for match in _BETWEEN.finditer(segment)), len(text)]
-        return {file for index in found for file in files_with(compiled(self.patterns[index]), text, ends)}
+    patterns: tuple[tuple[Any, int], ...]
+    outside_code: bool = False
 
 
 def files_with(regex: Any, text: bytes, ends: Sequence[int]) -> Iterator[int]:
@@ -220,23 +231,26 @@ def files_with(regex: Any, text: bytes, ends: Sequence[int]) -> Iterator[int]:
             return
 
 
-class Gates(NamedTuple):
-    """All patterns, in two sets, since one set would take five times as long."""
-
-    anywhere: tuple[Gate, ...]
-    outside_code: Gate
-
-
 @cache
-def gates() -> Gates:
+def gates() -> tuple[Gate, ...]:
+    """All patterns, in two sets, since one set would take five times as long, and those that count outside of code.
+
+    The patterns in a set may be cheaper than those that decide, and match wherever these do.
+    """
     known = table()
-    rules = [(numbered(rule.near or rule.pattern), numbered(rule.pattern)) for rule in known.rules]
+    near = [numbered(rule.near or rule.pattern) for rule in known.rules]
+    rules = [numbered(rule.pattern) for rule in known.rules]
     signs = [known.block, known.hidden, _CONTROL, numbered(DOUBTFUL)]
     shapes = [*(numbered(shape.pattern) for shape in SHAPES if shape is not BARE), BARE_IN_CODE]
     shapes += [*map(numbered, CONTINUED), numbered(INSERT.replace(b"{1,1000}", b"+"))]
-    return Gates(
-        (Gate.of([*rules, *zip(signs, signs, strict=True)]), Gate.of(list(zip(shapes, shapes, strict=True)))),
-        Gate.of([(BARE.pattern, BARE.pattern), (_VALUES, _VALUES)]),
+    return (
+        Gate(matcher([*near, *signs]), tuple((compiled(pattern), ANY) for pattern in (*rules, *signs))),
+        Gate(matcher(shapes), tuple((compiled(shape), FIELD) for shape in shapes)),
+        Gate(
+            matcher([BARE.pattern, _VALUES]),
+            ((compiled(BARE.pattern), FIELD), (compiled(_VALUES), VALUE)),
+            outside_code=True,
+        ),
     )
 
 

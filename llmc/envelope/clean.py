@@ -175,7 +175,7 @@ class EnvelopeCleaner:
             found: defaultdict[int, list[SecretFinding]] | None = None
             if whole is not None:
                 found = defaultdict(list)
-                for finding in self._redactor.redact(whole, path).findings:
+                for finding in self._redactor.findings(whole, path):
                     found[finding.line].append(finding)
             self._known[root, path] = found
         return self._known[root, path]

@@ -15,7 +15,7 @@ from bench.redaction_corpus import generic, harmless, known
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.bulk import SEGMENT, BulkCleaner, suspects
 from llmc.envelope.clean import clean
-from llmc.envelope.redact.redactor import Redactor
+from llmc.envelope.redact.redactor import Redacted, Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +155,7 @@ def test_a_nul_byte_in_a_line_is_made_visible() -> None:
 
 def test_a_field_does_not_reach_into_the_next_file() -> None:
     files = [("a.py", ["password ="]), ("b.py", ["x = 1"])]
-    assert suspects(piece_of([("a.py", ["x = 1"]), *files]), [b"a.py", b"a.py", b"b.py"]) <= {1}
+    assert suspects(piece_of([("a.py", ["x = 1"]), *files]), [b"a.py", b"a.py", b"b.py"]).keys() <= {1}
 
 
 def test_secrets_of_a_large_file_are_looked_for_once() -> None:
@@ -199,3 +199,30 @@ def test_rules_of_the_user_hold_and_allowed_paths_pass() -> None:
     assert printed == expected(files, redactor)
     assert "12345" not in printed
     assert "tr0ub4dor&3x" in printed
+
+
+def test_a_file_without_secrets_is_redacted_once_until_it_changes() -> None:
+    redactor = Redactor()
+    lines = {"a.yaml": ["name: COLOR", "value: harmless"]}
+    redacted: list[str] = []
+    redact = redactor.redact
+
+    def counted(text: str, path: str = "", *, torn: bool = False) -> Redacted:
+        redacted.append(text)
+        return redact(text, path, torn=torn)
+
+    redactor.redact = counted  # type: ignore[method-assign]
+
+    def printed() -> tuple[str, int]:
+        """The second line, which does not name what its value is, and how often the whole file was redacted."""
+        redacted.clear()
+        value = lines["a.yaml"][1]
+        cleaner = BulkCleaner(redactor, lambda _root, path: "\n".join(lines[path]))
+        text = cleaner.clean("root", f"a.yaml\x002:{value}".encode()).decode()
+        return text, redacted.count("\n".join(lines["a.yaml"]))
+
+    assert printed() == ("a.yaml:2:value: harmless\n", 1)
+    assert printed() == ("a.yaml:2:value: harmless\n", 0)
+    lines["a.yaml"] = ["name: DB_PASSWORD", "value: tr0ub4dor3x"]
+    assert printed() == ("a.yaml:2:value: [redacted:password]\n", 1)
+    assert printed() == ("a.yaml:2:value: [redacted:password]\n", 1)

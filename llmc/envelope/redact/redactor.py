@@ -37,6 +37,7 @@ __all__ = ["Redacted", "Redactor", "SecretFinding", "redact", "redact_lines", "r
 
 VERSION: Final = 4  # increase it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
+DIGESTS_KEPT: Final = 16_384  # about 1.5 MB
 FOLLOWING: Final = b"[redacted]"  # for all lines of a secret except the first, which contains its kind
 
 
@@ -73,6 +74,7 @@ class Redactor:
     ) -> None:
         self.enabled = enabled
         self._allow = tuple(allow)
+        self._without_secrets: set[bytes] = set()
         self._own = tuple(Rule(name, pattern.encode(), RuleConfidence.OWN) for name, pattern in rules)
 
     @classmethod
@@ -110,6 +112,19 @@ class Redactor:
         if torn:
             spans += torn_spans(data)
         return replaced(data, merged(spans)) if spans else Redacted(text)
+
+    def findings(self, text: str, path: str = "") -> tuple[SecretFinding, ...]:
+        """The secrets of a whole file. Files that hold none are asked about again and again, one grep after the other,
+        so their digests are kept: a file that changes has another one."""
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=path_key(path)).digest()
+        if key in self._without_secrets:
+            return ()
+        found = self.redact(text, path).findings
+        if not found:
+            if len(self._without_secrets) >= DIGESTS_KEPT:
+                self._without_secrets.clear()
+            self._without_secrets.add(key)
+        return found
 
     def redact_lines(self, lines: Sequence[str], path: str = "") -> list[str]:
         """`lines` are lines of one file in their order, perhaps with gaps; returns as many."""
@@ -151,6 +166,10 @@ def redact(text: str, path: str = "") -> Redacted:
 
 def redact_lines(lines: Sequence[str], path: str = "") -> list[str]:
     return _BUILT_IN.redact_lines(lines, path)
+
+
+def path_key(path: str) -> bytes:
+    return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def torn_spans(data: bytes) -> Iterator[Span]:

@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TextView", "views"]
 
-_HIDDEN: Final = re.compile(f"{TERMINAL_ESCAPES}|[{INVISIBLE}]")
-_SPELLED: Final = re.compile(
-    r"(?:\\(?:e|E|0?33|x1[bB]|u001[bB]|u\{1[bB]\})|\^\[)?\[[0-9][0-9;:]{0,40}m"
-    r"|\\u(?:200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|00[aA][dD]|[fF][eE][fF][fF])"
+# Every escape begins with such a character. `re` skips all others 15 times as fast as it tries two alternatives.
+_CHARACTER: Final = re.compile(f"[{INVISIBLE}]")
+_ESCAPE: Final = re.compile(TERMINAL_ESCAPES)
+# Part of every match of the two, for RE2 and bytes.
+_NEAR: Final = rb"[\x00-\x08\x0e-\x1b\x7f-\xff]"
+_SPELLED: Final = (
+    rb"(?:\\(?:e|E|0?33|x1[bB]|u001[bB]|u\{1[bB]\})|\^\[)?\[[0-9][0-9;:]{0,40}m"
+    rb"|\\u(?:200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|00[aA][dD]|[fF][eE][fF][fF])"
 )
-# Part of every match of the two patterns, for RE2 and bytes.
-_NEAR: Final = {
-    _HIDDEN: rb"[\x00-\x08\x0e-\x1b\x7f-\xff]",
-    _SPELLED: rb"\[[0-9][0-9;:]*m|\\u(?:20[026]|00[aA]|[fF][eE])",
-}
 _ESCAPED_SPACE: Final = (b"\\n", b"\\t", b"\\r")
 _PERCENT_ESCAPE: Final = re.compile(rb"%(?:0[AaDd]|2[02567]|3[AaBbDdFf])(?=[A-Za-z0-9])")
 _BOUNDARY: Final = b"\x01"
@@ -66,8 +65,10 @@ def views(data: bytes) -> Iterator[TextView]:
     """The views of a text, each with only the lines around something hidden."""
     windows = _windows(data)
     if windows:
-        yield from _without(data, windows, _HIDDEN)
-        yield from _without(data, windows, _SPELLED)
+        for find in (_hidden, _spelled):
+            removed = [(start + at, start + to) for start, end in windows for at, to in find(data[start:end])]
+            if removed:
+                yield _view(data, sorted([*removed, *_between(windows, len(data))]))
         yield from _with_boundaries(data, windows)
 
 
@@ -85,21 +86,23 @@ def _windows(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def _without(data: bytes, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[TextView]:
-    removed: list[tuple[int, int]] = []
-    may_match = compiled(_NEAR[pattern])
-    for start, end in windows:
-        if may_match.search(data[start:end]) is None:  # RE2 takes a twentieth of the time
-            continue
-        text = data[start:end].decode("utf-8", "surrogatepass")
-        at, position = 0, start
-        for match in pattern.finditer(text):
-            position += len(text[at : match.start()].encode("utf-8", "surrogatepass"))
-            size = len(match[0].encode("utf-8", "surrogatepass"))
-            removed.append((position, position + size))
-            at, position = match.end(), position + size
-    if removed:
-        yield _view(data, sorted([*removed, *_between(windows, len(data))]))
+def _hidden(data: bytes) -> Iterator[tuple[int, int]]:
+    """(start, end) of escapes and of other characters without width."""
+    if compiled(_NEAR).search(data) is None:  # RE2 takes a twentieth of the time
+        return
+    text = data.decode("utf-8", "surrogatepass")
+    at = start = 0
+    while (found := _CHARACTER.search(text, at)) is not None:
+        found = _ESCAPE.match(text, found.start()) or found
+        start += len(text[at : found.start()].encode("utf-8", "surrogatepass"))
+        end = start + len(found[0].encode("utf-8", "surrogatepass"))
+        yield start, end
+        at, start = found.end(), end
+
+
+def _spelled(data: bytes) -> Iterator[tuple[int, int]]:
+    """(start, end) of those that are spelled in ASCII."""
+    return (match.span() for match in compiled(_SPELLED).finditer(data))
 
 
 def _between(windows: list[tuple[int, int]], size: int) -> list[tuple[int, int]]:
