@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from llmc.base.errors import LlmcError, NotFoundError, OutsideError, QueryError
+from llmc.base.git_folder import origin_name
 from llmc.base.home import Home, find_home
 from llmc.base.roots import make_root
 from llmc.base.text import Binary, decode
@@ -238,10 +239,12 @@ class Workspace:
     is_shared: ClassVar[bool] = False  # whether the roots are published repositories
 
     def narrowed(self, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Workspace:
-        """Only these roots, by name or pattern; NotFoundError if there is none."""
+        """Only these roots, by the name or pattern of the root or of the repository that its `origin` has, as a shared
+        index calls it; NotFoundError if there is none."""
         if refs:
             raise QueryError("local roots have no refs", hint="Omit `ref`; it is for repositories of a shared index.")
-        kept = [one for one in self.root_indexes if any(fnmatchcase(one.root.name, repo) for repo in repos)]
+        names = [(one, {one.root.name, origin_name(one.root.path)}) for one in self.root_indexes]
+        kept = [one for one, called in names if any(fnmatchcase(name, repo) for name in called for repo in repos)]
         if not kept:
             known = ", ".join(one.root.name for one in self.root_indexes)
             raise NotFoundError(f"no root is called {', '.join(repos)}", hint=f"Available: {known}.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
+from llmc.base.errors import ConfigError
 from llmc.base.git_folder import origin_name
 from llmc.base.outbound import ExchangeError, Exchanger
 
@@ -49,6 +50,9 @@ class RemoteVectors:
                 break
             try:
                 found.update(self._ask(entry, missing))
+            except ConfigError as error:  # the variable of its token is not set
+                self._remotes.remove(entry)
+                self.trouble = f"{entry.name} was not asked for vectors ({error.reason})"
             except (ExchangeError, ValueError, KeyError, TypeError) as error:
                 self._remotes.remove(entry)
                 kind = error.kind if isinstance(error, ExchangeError) else "an unreadable reply"
@@ -56,7 +60,7 @@ class RemoteVectors:
         return found
 
     def _ask(self, entry: RemoteEntry, hashes: list[str]) -> dict[str, Vectors]:
-        token = entry.token.reveal() if entry.token else ""
+        token = entry.token.reveal()
         exchanger = Exchanger({"Authorization": f"Bearer {token}"} if token else {})
         body = orjson.dumps({"repo": self.repo, "embedder": self._embedder.name, "hashes": hashes})
         try:

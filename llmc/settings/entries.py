@@ -6,8 +6,9 @@ These are pydantic models; `loader` reads each entry on its own, so that one inv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping  # noqa: TC003 - pydantic resolves the annotations of properties
-from typing import Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -72,6 +73,9 @@ class RootEntry(SettingsModel):
     exclude: Texts = Field(default=(), description="Gitignore-style patterns of files that are not indexed.")
 
 
+HTTP_ADDRESS: Final = re.compile(r"https?://[^/\s]")
+
+
 class RemoteEntry(SettingsModel):
     """A server of a shared index (`llmc serve --shared`) that is queried in addition to the local roots."""
 
@@ -87,6 +91,12 @@ class RemoteEntry(SettingsModel):
         le=30_000,
         description="How long a reply waits for the server; after that it has only local results.",
     )
+
+    @model_validator(mode="after")
+    def _url_is_http(self) -> Self:
+        if not HTTP_ADDRESS.match(self.url):
+            raise inconsistent("url", "must be an http or https address", "as in https://llmc.example.com")
+        return self
 
 
 class RedactionRule(SettingsModel):

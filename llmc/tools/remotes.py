@@ -77,7 +77,12 @@ def run_anywhere(request: ToolRequest, wanted: Tool) -> Envelope:
         answers = [(entry.name, outcome(future)) for entry, future in asked]
     if not request.workspace.root_indexes and not any(not isinstance(found, str) for _, found in answers):
         trouble = [found for _, found in answers if isinstance(found, str) and found]
-        raise NotFoundError("no root and no repository of a remote matches", reason="; ".join(trouble))
+        named = " ".join(f"{name}:{value}" for name in ("repo", "ref") for value in request.texts(name))
+        raise NotFoundError(
+            f"no root and no repository of a remote matches {named}".rstrip(),
+            reason="; ".join(trouble),
+            hint="Use the name that replies show before the `@`, or a pattern such as `team/*`.",
+        )
     return merged(envelope, answers)
 
 
@@ -149,10 +154,12 @@ class Remote:
     _resting_until: float = 0.0
 
     def __post_init__(self) -> None:
-        token = self.entry.token.reveal() if self.entry.token else ""
+        token = "" if self.entry.token.missing else self.entry.token.reveal()
         self.exchanger = Exchanger({"Authorization": f"Bearer {token}"} if token else {})
 
     def ask(self, request: ToolRequest) -> Envelope | str:
+        if missing := self.entry.token.missing:
+            return f"was not asked: the environment has no {', '.join(missing)}"
         if time.monotonic() < self._resting_until:
             return "was not asked: it did not answer a moment ago"
         url = f"{self.entry.url.rstrip('/')}/envelopes/{request.name}"

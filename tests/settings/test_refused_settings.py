@@ -42,6 +42,13 @@ def test_every_problem_of_a_file_is_reported_at_once_with_its_line(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("url", ["ftp://llmc.example.com", "llmc.example.com", "http://"])
+def test_the_address_of_a_remote_is_one_of_http(tmp_path: Path, url: str) -> None:
+    hint = "as in https://llmc.example.com"
+    expected = [f"3: remotes[0].url: must be an http or https address; {hint}"]
+    assert told(tmp_path, f'[[remotes]]\nname = "team"\nurl = "{url}"\n') == expected
+
+
 def test_the_error_says_the_same_and_holds_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "llmc.toml").write_text("[index]\n\nhiden = true\n")
     with pytest.raises(ConfigError) as caught:

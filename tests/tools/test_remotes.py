@@ -106,7 +106,25 @@ def test_items_of_a_remote_open_through_the_handle(desk: Desk) -> None:
 def test_repo_and_ref_lead_to_a_repository_that_is_not_here(desk: Desk) -> None:
     assert "app.js" in desk.run("grep", "feed", "--repo", "acme/web")
     assert "src/parser.py" not in desk.run("grep", "feed", "--repo", "acme/web")
-    assert "no root and no repository of a remote matches" in desk.run("grep", "feed", "--repo", "acme/none")
+    none = desk.run("grep", "feed", "--repo", "acme/none")
+    assert "no root and no repository of a remote matches repo:acme/none" in none
+
+
+@pytest.mark.parametrize("repo", ["acme/api", "acme/a*"])
+def test_a_checkout_is_named_as_its_published_repository_and_still_wins(desk: Desk, repo: str) -> None:
+    found = desk.run("grep", "return", "--repo", repo)
+
+    assert "changed_here" in found
+    assert "acme/api@" not in found
+    assert "acme/web@" not in found
+
+
+def test_a_pattern_covers_checkouts_and_remotes(desk: Desk) -> None:
+    found = desk.run("grep", "feed", "--repo", "acme/*")
+
+    assert "src/parser.py" in found
+    assert "acme/web@" in found
+    assert "acme/api@" not in found
 
 
 def test_a_dead_remote_is_reported_and_local_answers_continue(desk: Desk) -> None:
@@ -150,3 +168,10 @@ def test_a_refused_token_is_reported_and_never_shown(desk: Desk) -> None:
 
     assert "team refused the token" in found.splitlines()[0]
     assert "wrong-token-of-mine" not in found
+
+
+def test_a_token_from_a_variable_that_is_not_set_names_the_variable(desk: Desk) -> None:
+    found = desk.run("grep", "feed", config=desk.config("unset", token="${LLMC_TOKEN_NOT_SET}"))
+
+    assert "team was not asked: the environment has no LLMC_TOKEN_NOT_SET" in found.splitlines()[0]
+    assert "src/parser.py" in found
