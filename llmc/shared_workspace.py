@@ -268,12 +268,12 @@ class SharedWorkspace(Workspace):
         if not searched:
             return ("no repository is open to you",)
         listed = heads if 0 < len(heads) <= FEW else searched if len(searched) == 1 else []
-        notes = [f"{head.name} ({head.ref}, {head.age()} old)".replace("now old", "new") for head in listed]
+        notes = [f"{head.name} ({head.ref}, {head.age()})" for head in listed]
         if not listed:
             notes = [f"{len(heads) or len(searched)} repositories"]
         denied, redacted, omitted = (sum(getattr(head, name) for head in searched) for name in COUNTED)
         notes += [f"{denied:,} denied"] if denied else []
-        notes += [f"{redacted:,} secrets redacted"] if redacted else []
+        notes += [f"{redacted:,} secret{'s' * (redacted != 1)} redacted"] if redacted else []
         notes += [f"{omitted:,} not published (too large or unreadable)"] if omitted else []
         if (behind := self.site.index.seconds_behind()) > OUTDATED_SECONDS:
             notes.append(f"not refreshed for {behind:.0f} s: the storage does not respond")

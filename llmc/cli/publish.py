@@ -9,6 +9,7 @@ import click
 
 from llmc.cli._options import Options, pass_options
 from llmc.cli._shared import settings_here, shared_option, size_text, url_of
+from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
     from llmc.publish.pipeline import PublishResult
@@ -66,14 +67,14 @@ def text_of(result: PublishResult) -> str:
         )
     kept = [
         f"{result.denied:,} denied" if result.denied else "",
-        f"{result.redacted:,} secrets redacted" if result.redacted else "",
+        f"{plural(result.redacted, 'secret')} redacted" if result.redacted else "",
         f"{result.omitted:,} not published (too large or unreadable)" if result.omitted else "",
     ]
     return " · ".join(
         [
             f"{name} is at {result.commit[:8]}",
-            f"{result.files:,} files, {result.chunks:,} chunks",
-            f"{result.written:,} documents written ({size_text(result.bytes_written)})",
+            f"{plural(result.files, 'file')}, {plural(result.chunks, 'chunk')}",
+            f"{plural(result.written, 'document')} written ({size_text(result.bytes_written)})",
             f"{result.seconds:.1f} s",
             *filter(None, kept),
         ]

@@ -9,6 +9,7 @@ import click
 
 from llmc.cli._options import Options, pass_options
 from llmc.cli._shared import settings_here, shared_option, size_text, url_of
+from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
     from llmc.settings import Settings
@@ -48,15 +49,14 @@ def status(options: Options, /, url: str) -> int:
         return 0
     click.echo(f"{database.url} · format {found.format} · {found.embedder} ({found.dimension} dimensions)")
     click.echo(
-        f"{found.repositories:,} repositories, {found.refs:,} refs · {found.documents:,} documents, "
-        f"{found.chunks:,} chunks in {found.shards:,} shards"
+        f"{plural(found.repositories, 'repository')}, {plural(found.refs, 'ref')} · "
+        f"{plural(found.documents, 'document')}, {plural(found.chunks, 'chunk')} in {plural(found.shards, 'shard')}"
     )
-    click.echo(f"{size_text(found.bytes)} in {found.objects:,} objects · {found.handles:,} handles")
+    click.echo(f"{size_text(found.bytes)} in {plural(found.objects, 'object')} · {plural(found.handles, 'handle')}")
     for one in found.tables:
         waiting = f" · {one.unindexed:,} not indexed yet" if one.unindexed else ""
-        click.echo(
-            f"  {one.name:<16} {one.rows:>12,} rows  {size_text(one.bytes):>9} in {one.fragments} files{waiting}"
-        )
+        size = f"{size_text(one.bytes):>9} in {plural(one.fragments, 'file')}"
+        click.echo(f"  {one.name:<16} {one.rows:>12,} rows  {size}{waiting}")
     if found.needs_optimize:
         click.echo("run `llmc shared optimize` to make queries faster")
     return 0
@@ -82,11 +82,11 @@ def list_published(options: Options, /, pattern: str, url: str) -> int:
         return 0
     for head in heads:
         click.echo(
-            f"{head.repo}@{head.ref}  {head.short_commit}  {head.age():>6} old  "
-            f"{head.files:,} files, {head.chunks:,} chunks"
+            f"{head.repo}@{head.ref}  {head.short_commit}  {head.age():>9}  "
+            f"{plural(head.files, 'file')}, {plural(head.chunks, 'chunk')}"
         )
     if not heads:
-        click.echo("nothing is published")
+        click.echo(f"no published repository matches {pattern}" if pattern else "nothing is published")
     return 0
 
 
@@ -136,8 +136,9 @@ def optimize_index(options: Options, /, url: str, keep_days: int | None) -> int:
         return 0
     expired = f" · dropped {', '.join(result.expired)}" if result.expired else ""
     click.echo(
-        f"{len(result.shards)} shards in {result.seconds:.1f} s · removed {result.documents:,} documents, "
-        f"{result.duplicates:,} duplicates, {result.manifests:,} manifests, {result.objects:,} objects{expired}"
+        f"{plural(len(result.shards), 'shard')} in {result.seconds:.1f} s · removed "
+        f"{plural(result.documents, 'document')}, {plural(result.duplicates, 'duplicate')}, "
+        f"{plural(result.manifests, 'manifest')}, {plural(result.objects, 'object')}{expired}"
     )
     return 0
 
@@ -165,7 +166,7 @@ def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> 
         click.echo(f"and {len(found) - MOST_SHOWN:,} more")
     if repaired:
         repos = ", ".join(sorted({one.repo for one in found if one.doc}))
-        click.echo(f"removed {repaired:,} damaged documents; publish again: {repos}")
+        click.echo(f"removed {plural(repaired, 'damaged document')}; publish again: {repos}")
     if not found:
         click.echo("all published files are present and unchanged")
     return DIFFERENT if found else 0

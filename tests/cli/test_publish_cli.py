@@ -31,11 +31,11 @@ def test_publish_says_what_it_did_and_list_shows_it(place: Place, checkout: Chec
 
     assert done.returncode == 0, done.stderr
     commit = checkout.git("rev-parse", "HEAD")[:8]
-    assert done.stdout.startswith(f"acme/api@main is at {commit} · 1 files, 1 chunks · 1 documents written")
+    assert done.stdout.startswith(f"acme/api@main is at {commit} · 1 file, 1 chunk · 1 document written")
     assert "1 denied" in done.stdout
     assert f"acme/api@main  {commit}" in place.llmc("shared", "list", *shared).stdout
     assert place.llmc("shared", "verify", *shared).stdout == "all published files are present and unchanged\n"
-    assert "1 repositories, 1 refs" in place.llmc("shared", "status", *shared).stdout
+    assert "1 repository, 1 ref" in place.llmc("shared", "status", *shared).stdout
 
 
 def test_json_is_for_machines(place: Place, checkout: Checkout, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_the_first_line_names_commit_age_and_what_was_kept_out(site: SharedSite)
     head = site.index.snapshot.heads["acme/api"]["main"]
     assert f"acme/api@{head.short_commit} (main, " in first
     assert "1 denied" in first
-    assert "1 secrets redacted" in first
+    assert "1 secret redacted" in first
 
 
 def test_several_repositories_answer_together_and_paths_can_be_opened(site: SharedSite) -> None:

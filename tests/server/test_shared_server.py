@@ -174,3 +174,12 @@ def test_a_server_reports_missing_settings_before_it_listens(team: Team, tmp_pat
     assert "there is no shared index here" in no_index.stderr
     assert "Add --http HOST:PORT." in no_http.stderr
     assert all(one.returncode in {1, 2} for one in (no_callers, no_index, no_http))
+
+
+def test_maintenance_of_a_repository_that_is_not_published_says_so(team: Team) -> None:
+    missing = [team.place.llmc("shared", verb, "acme/none", "--shared", team.url) for verb in ("verify", "drop")]
+    listed = team.place.llmc("shared", "list", "none/*", "--shared", team.url)
+
+    assert all(one.returncode == 1 and "acme/none is not published" in one.stderr for one in missing)
+    assert listed.stdout == "no published repository matches none/*\n"
+    assert "all published files" in team.place.llmc("shared", "verify", "acme/api", "--shared", team.url).stdout

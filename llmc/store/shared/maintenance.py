@@ -42,7 +42,16 @@ if TYPE_CHECKING:
 
     Report = Callable[[dict[str, Any]], None]
 
-__all__ = ["OptimizeResult", "TableStatus", "drop", "needs_optimize", "optimize", "shards_of", "table_status"]
+__all__ = [
+    "OptimizeResult",
+    "TableStatus",
+    "drop",
+    "needs_optimize",
+    "not_published",
+    "optimize",
+    "shards_of",
+    "table_status",
+]
 
 log = logs.get("shared")
 
@@ -86,13 +95,14 @@ def drop(database: SharedDatabase, repo: str, ref: str = "") -> list[Head]:
     current = newest(_all_rows(database)).values()
     wanted = [head for head in current if head.repo == repo and ref in {"", head.ref} and not head.is_dropped]
     if not wanted:
-        raise NotFoundError(
-            f"{repo}@{ref} is not published" if ref else f"{repo} is not published",
-            hint="`llmc shared list` shows what is published.",
-        )
+        raise not_published(f"{repo}@{ref}" if ref else repo)
     for head in wanted:
         _append_dropped(database, head)
     return wanted
+
+
+def not_published(name: str) -> NotFoundError:
+    return NotFoundError(f"{name} is not published", hint="`llmc shared list` shows what is published.")
 
 
 def _append_dropped(database: SharedDatabase, head: Head) -> None:

@@ -16,7 +16,7 @@ import zlib
 from bisect import bisect_left
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,9 @@ class Head:
         return f"{PUBLICATIONS}/{self.nonce}.{part}"
 
     def age(self, now: float | None = None) -> str:
-        return format_age((time.time() if now is None else now) - self.committed)
+        """`3 d old`, or `new`."""
+        age = format_age((time.time() if now is None else now) - self.committed)
+        return "new" if age == NOW else f"{age} old"
 
     def fields(self) -> str:
         """The fields other than repository, ref, sequence and nonce, as the table stores them."""
@@ -112,7 +114,10 @@ def format_age(seconds: float) -> str:
     for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
-    return "1 min" if seconds >= MINUTE // 2 else "now"
+    return "1 min" if seconds >= MINUTE // 2 else NOW
+
+
+NOW: Final = "now"
 
 
 def read_heads(rows: pa.Table) -> Iterator[Head]:

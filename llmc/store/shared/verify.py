@@ -17,7 +17,7 @@ from llmc.store.catalog.packing import UNREADABLE, unpack_chunks
 from llmc.store.shared.database import quoted
 from llmc.store.shared.documents import DocumentFacts
 from llmc.store.shared.keywords import document_filters
-from llmc.store.shared.maintenance import shards_of
+from llmc.store.shared.maintenance import not_published, shards_of
 from llmc.store.shared.manifest import FILES, HEAD_COLUMNS, TERMS, Manifest, newest, read_heads
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
 from llmc.store.shared.statistics import TermStatistics
@@ -53,7 +53,7 @@ class SharedDifference:
 def verify(
     database: SharedDatabase, repo: str = "", report: Callable[[str], None] = lambda _repo: None
 ) -> list[SharedDifference]:
-    """The damage in all repositories, or in one."""
+    """The damage in all repositories, or in one; NotFoundError if that one is not published."""
     table = database.table(MANIFESTS)
     table.refresh()
     rows = table.scan("true", HEAD_COLUMNS)
@@ -62,6 +62,8 @@ def verify(
     if damaged := rows.num_rows - len(readable):
         found.append(SharedDifference("", "", MANIFESTS, f"{damaged} rows cannot be read"))
     heads = [head for head in newest(readable).values() if not head.is_dropped and repo in {"", head.repo}]
+    if repo and not heads and not found:
+        raise not_published(repo)
     for shard in shards_of(heads):
         database.refresh(shard)
     by_repo: dict[tuple[str, int], list[Head]] = defaultdict(list)
