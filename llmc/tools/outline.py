@@ -15,6 +15,7 @@ from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.nearest import completed
 from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
 from llmc.tools.outline_type import find_types, outline_types
+from llmc.tools.scope import denied_notes
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ def run(request: ToolRequest) -> Envelope:
     languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
     symbols = sum(len(file.symbols) + file.hidden for file in files)
     found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
+    denied = denied_notes(workspace, views, paths, by_name=True) if named and not result.files else ()
     layout = layout_of(request, views, files, named)
     return Envelope(
         "outline",
         f"{found} ({languages})" if len(files) > 1 and languages else found,
         groups=layout.groups,
-        notes=(*freshness_notes(result.pending, result.share), *missing),
+        notes=(*freshness_notes(result.pending, result.share), *missing, *denied),
         data={"files": [data_of(file) for file in result.files], "languages": result.languages},
         folded=layout.folded,
     )

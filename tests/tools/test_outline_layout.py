@@ -12,6 +12,7 @@ from llmc.retrieval.registrations import decorator_in, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from llmc.envelope.reply import Reply
 
@@ -237,3 +238,8 @@ def test_the_line_below_long_attributes_defines_the_symbol(annotated: Callable[.
     assert "48 public function save(" in annotated("refs", name="save").text
     titles = annotated("calls", name="InvoiceController.save").text
     assert "InvoiceController.save(Customer $customer, Request $request)" in titles
+
+
+def test_the_outline_of_a_denied_file_says_that_it_is_denied(tmp_path: Path) -> None:
+    with opened_tools(tmp_path / "tree", tmp_path / "home", {".env": "TOKEN=1\n", "a.py": "def a(): ...\n"}) as ask:
+        assert ask("outline", path=[".env"]).text == "0 symbols in 0 files · denied: .env"
