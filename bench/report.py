@@ -180,7 +180,7 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
 
 
 def with_and_without_texts(halves: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
-    """A request for a text as such costs every actor as much as the text is long."""
+    """Tasks that ask for the text itself cost every actor at least the length of that text."""
     rows = [
         [f"{words}, against {name}", one["tasks"], one["tokens"], actors[OURS]["tokens"], one["to llmc"]]
         for half, words in (("text", "a text as such"), ("others", "anything else"))

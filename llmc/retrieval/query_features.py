@@ -10,7 +10,7 @@ from llmc.retrieval.clauses import exact_names, joined, short_forms, terms
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["QueryFeatures"]
 
@@ -77,26 +77,27 @@ class QueryFeatures:
         said = terms(query)
         spoken = frozenset(word.text.lower() for word in query.words)
         wanted = _roles(spoken, ROLE_WORDS) | ({"test", "fixture"} if _TESTS_NAMED.search(query.text) else set())
+        described_names = tuple(dict.fromkeys(described(query)))
         return cls(
             query=query,
             terms=tuple(dict.fromkeys(term for word in query.telling for term in word.parts or (word.term,))),
             symbols=(query.words[-1].text,) if query.route is QueryRoute.SYMBOL else exact_names(query),
-            described=tuple(dict.fromkeys(described(query))),
+            described=described_names,
             forms=frozenset((*said, *joined(query), *short_forms(query))),
-            names=names(query),
+            names=names(query, described_names),
             roles=wanted,
             hinted=_roles(spoken, ROLE_HINTS) - wanted,
             has_version=any(_VERSION_WORD.fullmatch(word.text) for word in query.words),
         )
 
 
-def names(query: Query) -> dict[str, float]:
+def names(query: Query, described_names: Iterable[str]) -> dict[str, float]:
     """A name that was written as one is sought in earnest, a pair of words less so, a plain word hardly."""
     if query.route is QueryRoute.SYMBOL:
         return {spelled(query.words[-1].text): 1.0}
     found = {spelled(word.text): 0.2 for word in query.telling}
     found |= dict.fromkeys(joined(query), 0.7)
-    found |= {spelled(name): DESCRIBED for name in described(query)}
+    found |= {spelled(name): DESCRIBED for name in described_names}
     return found | {spelled(name): 1.0 for name in exact_names(query)}
 
 

@@ -64,9 +64,8 @@ def raised_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     codes = list(dict.fromkeys(_CODE.findall(raw)))
     found = best_lines(wanted, toolbox)
     coded = code_lines(codes, toolbox)
-    is_about_error = QuestionType.ERROR in types_of(
-        f"{raw} ?"
-    )  # explicitly about an error, rather than only a statement
+    # Explicitly about an error, rather than only a statement.
+    is_about_error = QuestionType.ERROR in types_of(f"{raw} ?")
     if not coded and (not found or (not is_about_error and found[0][1] < CERTAIN)):
         return None
     places: dict[tuple[str, str, int], ResultPlace] = {}

@@ -60,9 +60,9 @@ class ValueLine:
 def default_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     if asks_for_a_name(brief.question.text):
         documentation = documented(brief, toolbox, least=MOST_OF_IT)
-        documentation = documentation and replace(
-            documentation, result=replace(documentation.result, confidence=Confidence.LOW)
-        )
+        if documentation is not None:
+            low = replace(documentation.result, confidence=Confidence.LOW)
+            documentation = replace(documentation, result=low)
         return setting_name(brief, toolbox) or documentation
     names = setting_names(brief)
     found: list[ValueLine] = []
